@@ -1,0 +1,62 @@
+# Needs only make and Python 3.11 or newer with its venv module; everything else goes into .venv.
+# Another interpreter: make setup PYTHON=/path/to/python
+
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.stamp
+RUN := $(VENV)/bin/python
+
+# Two test workers on two cores: one BLAS thread each.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test test-slow demo bench lint format build clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## create .venv and install kernalign with its tools
+
+# An existing .venv is kept. pip is what is looked for, because a venv that failed half-way has a python and no pip.
+$(STAMP): pyproject.toml
+	@if [ ! -x $(VENV)/bin/pip ]; then \
+	  "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 || { \
+	    found=$$("$(PYTHON)" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) \
+	      && found="is Python $$found" || found="does not run"; \
+	    echo "kernalign needs Python 3.11 or newer, but '$(PYTHON)' $$found: choose another with 'make setup PYTHON=/path/to/python'." >&2; \
+	    exit 1; }; \
+	  echo "Creating $(VENV)"; \
+	  "$(PYTHON)" -m venv $(VENV); \
+	fi
+	@echo "Installing kernalign and its tools into $(VENV) (once per change of pyproject.toml)"
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -e '.[dev,plot]'
+	@touch $@
+
+test: lint ## lint, then every test but the slow ones
+	$(ONE_THREAD) $(RUN) -m pytest -n 2
+
+test-slow: $(STAMP) ## the full-size runs
+	$(RUN) -m pytest -m slow
+
+demo: $(STAMP) ## run examples/demo.py
+	$(RUN) examples/demo.py
+
+bench: $(STAMP) ## run the benchmarks
+	$(RUN) -m benchmarks
+
+lint: $(STAMP) ## check style, formatting and types
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+
+format: $(STAMP) ## fix what ruff can fix, then format
+	$(RUN) -m ruff check --fix
+	$(RUN) -m ruff format
+
+build: $(STAMP) ## build the wheel into dist/
+	$(RUN) -m build --wheel
+
+clean: ## remove build products and caches (keeps .venv and out/)
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -path ./.git -prune -o \
+	  -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +

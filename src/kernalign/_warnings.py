@@ -1,0 +1,25 @@
+"""Warnings of the library, so that users can filter them by name."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+
+class AlignmentWarning(UserWarning):
+    """No kernel of the family raises the alignment with the labels."""
+
+
+class SelectionWarning(UserWarning):
+    """A regularisation parameter could not be chosen by cross-validation."""
+
+
+def find_stack_level() -> int:
+    """Frames up to the first one outside the library, so that a warning names the user's line."""
+    package = str(Path(__file__).parent)
+    frame = inspect.currentframe()
+    level = 0
+    while frame is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+        level += 1
+    return level

@@ -1,0 +1,19 @@
+"""What is maximised: functions of a Gram matrix and their gradients."""
+
+from kernalign.criteria.alignment import (
+    CenteredAlignment,
+    SlopeObjective,
+    StepObjective,
+    alignment,
+    best_weights,
+    centered_alignment,
+)
+
+__all__ = [
+    "CenteredAlignment",
+    "SlopeObjective",
+    "StepObjective",
+    "alignment",
+    "best_weights",
+    "centered_alignment",
+]

@@ -1,0 +1,194 @@
+"""Centred alignment: its value, gradient and best step (the paper's propositions).
+
+F(K) = <K, Khat*_c> / (|K| |Khat*_c|) for a centred K. The functions below take `Element`s of a
+space of centred Gram matrices; `centered_alignment` and `alignment` take plain arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+
+from kernalign._typing import Array
+from kernalign.gram import Element
+
+
+class CenteredAlignment:
+    """The criterion F and what a greedy learner needs of it.
+
+    T : the centred target kernel Khat*_c.
+    """
+
+    def __init__(self, T: Element):
+        self.T = T
+
+    def value(self, K: Element) -> float:
+        """F(K) = <K, T> / (|K| |T|)."""
+        norms = K.norm() * self.T.norm()
+        return K.inner(self.T) / norms if norms > 0 else 0.0
+
+    def gradient(self, K: Element) -> Element:
+        """P = dF/dK = (T - <K,T> K / |K|^2) / (|K| |T|)   (Proposition 1)."""
+        norm = K.norm()
+        return (self.T - K.inner(self.T) / norm**2 * K) / (norm * self.T.norm())
+
+    def step(self, K: Element, K_new: Element, eta_max: float) -> float:
+        """The eta in [0, eta_max] with the largest F(K + eta K')   (Proposition 2)."""
+        a, b = K.inner(self.T), K_new.inner(self.T)
+        c, d, e = K.inner(K), K.inner(K_new), K_new.inner(K_new)
+        candidates = [0.0, min(stationary_step(a, b, c, d, e), eta_max), eta_max]
+        # Ties go to the smaller step.
+        return max(candidates, key=lambda eta: _value_along(eta, a, b, c, d, e))
+
+
+def stationary_step(a: float, b: float, c: float, d: float, e: float) -> float:
+    """eta* = max(0, (ad - bc) / (bd - ae)), and 0 where the denominator vanishes."""
+    denominator = b * d - a * e
+    return max(0.0, (a * d - b * c) / denominator) if denominator != 0 else 0.0
+
+
+def _value_along(eta: float, a: float, b: float, c: float, d: float, e: float) -> float:
+    """F(K + eta K') up to the factor 1 / |T|."""
+    square = c + 2 * eta * d + eta**2 * e
+    return (a + eta * b) / float(np.sqrt(square)) if square > 0 else 0.0
+
+
+class SlopeObjective:
+    """<P, K'>: the paper's choice of the next kernel, by the slope of F."""
+
+    def __init__(self, criterion: CenteredAlignment, K: Element):
+        self.elements = [criterion.gradient(K)]
+
+    def value(self, products: Array, norm: Array | float) -> Any:
+        return products[..., 0]
+
+    def derivative(self, products: Array, norm: float) -> tuple[Array, float]:
+        return np.ones(1), 0.0
+
+
+class StepObjective:
+    """max_eta F(K + eta K'), eta in [0, inf]: the alignment that a kernel can bring about.
+
+    With K = 0 it is the alignment of the kernel by itself. For unconstrained eta
+    max_eta F^2 = a^2/c + (b - a d/c)^2 / (e - d^2/c) over |T|^2: the share of T in span{K, K'}.
+    """
+
+    #: Kernels whose centred norm is below this share of the identity's have no direction.
+    NEGLIGIBLE = 1e-9
+
+    def __init__(self, criterion: CenteredAlignment, K: Element):
+        self.elements = [criterion.T, K]
+        self._a, self._c = K.inner(criterion.T), K.inner(K)
+        self._floor = self.NEGLIGIBLE * criterion.T.sums.target.total
+        self._norm_T = criterion.T.norm()
+
+    def value(self, products: Array, norm: Array | float) -> Any:
+        b, d, e = products[..., 0], products[..., 1], np.asarray(norm)
+        a, c = self._a, self._c
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alone = np.where(e > self._floor, b / np.sqrt(e), -np.inf) / self._norm_T
+            if c == 0:
+                return alone
+            denominator = b * d - a * e
+            eta = np.where(denominator != 0, (a * d - b * c) / denominator, 0.0)
+            eta = np.where(np.isfinite(eta), np.maximum(eta, 0), 0.0)
+            mixed = (a + eta * b) / np.sqrt(c + 2 * eta * d + eta**2 * e) / self._norm_T
+        return np.fmax(mixed, alone)
+
+    def derivative(self, products: Array, norm: float) -> tuple[Array, float]:
+        """By the envelope theorem eta can be held at its optimum."""
+        b, d, e = float(products[0]), float(products[1]), float(norm)
+        a, c = self._a, self._c
+        eta = stationary_step(a, b, c, d, e) if c > 0 else 0.0
+        joint = c + 2 * eta * d + eta**2 * e
+        alone = b / np.sqrt(e) if e > self._floor else -np.inf
+        if c > 0 and (a + eta * b) / np.sqrt(joint) >= alone:
+            top, root = a + eta * b, np.sqrt(joint)
+            by_b = eta / root
+            by_d = -top * eta / root**3
+            by_e = -top * eta**2 / (2 * root**3)
+        elif e > self._floor:
+            by_b, by_d, by_e = 1 / np.sqrt(e), 0.0, -b / (2 * e**1.5)
+        else:
+            by_b = by_d = by_e = 0.0
+        return np.array([by_b, by_d]) / self._norm_T, by_e / self._norm_T
+
+
+def best_weights(M: Array, a: Array) -> Array:
+    """argmax_{v >= 0} a'v / sqrt(v'Mv): non-negative weights of largest alignment.
+
+    M : (m, m) inner products <K_c, L_c>;  a : (m,) inner products with the target.
+    Solved as min_{v >= 0} v'Mv - 2 v'a by non-negative least squares, up to a factor. Kernels
+    whose centred matrix vanishes get weight zero.
+    """
+    scale = np.sqrt(np.maximum(np.diag(M), 0))
+    used = scale > 1e-10 * scale.max(initial=0.0)
+    v = np.zeros(a.size)
+    if not used.any() or a[used].max() <= 0:
+        return v
+    s = scale[used]
+    values, vectors = np.linalg.eigh(M[np.ix_(used, used)] / np.outer(s, s))
+    kept = values > 1e-12 * values[-1]
+    root = np.sqrt(values[kept])
+    right = a[used] / s
+    right = right / np.abs(right).max()
+    u, _ = nnls(root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ right) / root)
+    v[used] = u / s
+    return v
+
+
+def centered_alignment(K: Any, L: Any) -> float:
+    """Alignment <K_c, L_c> / (|K_c| |L_c|) of two Gram matrices, in [-1, 1].
+
+    K_c = C K C with C = I - 11'/n. It is 0 where a centred matrix vanishes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernalign import centered_alignment
+    >>> y = np.array([1, 1, -1, -1])
+    >>> round(centered_alignment(np.outer(y, y), np.eye(4)), 3)
+    0.577
+    """
+    K, L = _checked_pair(K, L)
+    return _cosine(_centre(K), _centre(L), floor=max(np.abs(K).max(), np.abs(L).max()))
+
+
+def alignment(K: Any, L: Any) -> float:
+    """Uncentred alignment <K, L> / (|K| |L|) of Cristianini et al."""
+    K, L = _checked_pair(K, L)
+    return _cosine(K, L)
+
+
+def _centre(K: Array) -> Array:
+    """C_n K C_n in O(n^2)."""
+    rows, columns = K.mean(axis=1, keepdims=True), K.mean(axis=0)
+    centred: Array = K - rows - columns + columns.mean()
+    return centred
+
+
+def _cosine(K: Array, L: Array, floor: float = 0.0) -> float:
+    norm_K, norm_L = float(np.linalg.norm(K)), float(np.linalg.norm(L))
+    # What rounding leaves of a constant matrix has no direction.
+    if min(norm_K, norm_L) <= 1e-13 * floor * len(K) or norm_K == 0 or norm_L == 0:
+        return 0.0
+    return float(np.clip(np.vdot(K / norm_K, L / norm_L), -1, 1))
+
+
+def _checked_pair(K: Any, L: Any) -> tuple[Array, Array]:
+    pair = []
+    for name, matrix in (("K", K), ("L", L)):
+        array = np.asarray(matrix, dtype=float)
+        if array.ndim != 2 or array.shape[0] != array.shape[1] or not len(array):
+            raise ValueError(f"{name} must be a square matrix. Got shape {array.shape} instead.")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} must hold finite numbers. Got NaN or infinity.")
+        # Alignment does not see the scale; this one keeps squares from overflowing.
+        pair.append(array / (np.abs(array).max() or 1.0))
+    if pair[0].shape != pair[1].shape:
+        raise ValueError(
+            f"K and L must have the same shape. Got {pair[0].shape} and {pair[1].shape} instead."
+        )
+    return pair[0], pair[1]

@@ -1,0 +1,42 @@
+"""Where sums over pairs of rows come from: `pair_sums` chooses, nobody above knows which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from kernalign._typing import Array
+from kernalign.gram.base import Element, PairSums, Probe
+from kernalign.gram.blocks import BlockSums
+from kernalign.gram.factored import FeatureSums
+from kernalign.gram.onepass import OnePassSums
+from kernalign.gram.target import Target
+from kernalign.kernels import Family, FeatureFamily, SearchSpace
+from kernalign.kernels.base import is_scalar
+
+__all__ = ["Element", "PairSums", "Probe", "Target", "pair_sums"]
+
+#: Dense blocks need about this many arrays of n^2 / 2 numbers at once.
+_DENSE_ARRAYS = 6
+#: The most that dense blocks may take.
+DENSE_BYTES = 8 << 30
+
+
+def pair_sums(
+    families: Sequence[Family], spaces: Sequence[SearchSpace], X: Array, target: Target
+) -> PairSums:
+    """The cheapest exact way to sum over pairs for these families on these rows."""
+    features = [family for family in families if isinstance(family, FeatureFamily)]
+    if len(features) == len(families):
+        return FeatureSums(features, X, target)
+    scalars = [family for family in families if is_scalar(family)]
+    if len(scalars) == len(families):
+        return OnePassSums(scalars, spaces, X, target)
+    needed = _DENSE_ARRAYS * 4 * len(X) ** 2
+    if needed > DENSE_BYTES:
+        raise ValueError(
+            f"Learning {', '.join(type(f).__name__ for f in families)} with several parameters on "
+            f"{len(X)} rows needs {needed / 2**30:.0f} GB for dense Gram matrices, more than the "
+            f"{DENSE_BYTES / 2**30:.0f} GB allowed. Fit on a subset of rows, or use a family of "
+            "one parameter such as Gaussian()."
+        )
+    return BlockSums(families, X, target)

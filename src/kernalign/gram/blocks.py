@@ -1,0 +1,170 @@
+"""Any family: exact sums over dense blocks of rows.
+
+<E, K(z)> for a dense symmetric E is summed over blocks of rows and columns on and above the
+diagonal, in parallel. Memory is a few arrays of n^2 / 2 numbers, so this is for the n whose Gram
+matrix fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernalign._threads import map_rows
+from kernalign._typing import Array
+from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET, Element, PairSums, Probe
+from kernalign.gram.target import Target
+from kernalign.kernels import Family
+
+#: Rows of a block.
+ROWS = 128
+
+
+class BlockSums(PairSums):
+    """Inner products by dense blocks, with gradients."""
+
+    def __init__(self, families: Sequence[Family], X: Array, target: Target):
+        super().__init__(families, target)
+        self.views = [np.ascontiguousarray(family.select(X)) for family in families]
+
+    def probe(self, elements: Sequence[Element], family: int) -> Probe:
+        return _BlockProbe(self, elements, family)
+
+    def dense(self, elements: Sequence[Element]) -> list[list[Array]]:
+        """Each element in block form, times the row weights, off-diagonal blocks doubled.
+
+        A block holds rows a:b and columns a:n, so that sum(block * K[a:b, a:]) over all blocks is
+        sum_ij w_i w_j E_ij K_ij for symmetric K.
+        """
+        target = self.target
+        coefficients = np.stack([e.padded() for e in elements])
+        n = len(target.weight)
+        atoms = np.flatnonzero(coefficients[:, FIRST_ATOM:].any(axis=0))
+        means = {int(a): self._row_means(int(a)) for a in atoms}
+        grand = {a: float(target.weight @ m) / target.total for a, m in means.items()}
+
+        def block(rows: slice) -> list[Array]:
+            a, b = rows.start, rows.stop
+            T = target.centred[a:b] @ target.centred[a:].T
+            parts = [c[TARGET] * T - c[IDENTITY] / target.total for c in coefficients]
+            for atom in atoms:
+                K = self._gram(int(atom), rows)
+                K -= means[int(atom)][a:b, None]
+                K -= means[int(atom)][a:]
+                K += grand[int(atom)]
+                for part, c in zip(parts, coefficients, strict=True):
+                    if c[FIRST_ATOM + atom] != 0:
+                        part += c[FIRST_ATOM + atom] * K
+            scale = np.outer(target.weight[a:b], target.weight[a:])
+            scale[:, b - a :] *= 2
+            inside = np.arange(b - a)
+            for part, c in zip(parts, coefficients, strict=True):
+                part *= scale
+                # The identity of repeated rows has weight w_i, not w_i^2, on a row's diagonal.
+                part[inside, inside] += c[IDENTITY] * target.weight[a:b]
+            return parts
+
+        blocks = [parts for _, parts in map_rows(block, n, ROWS)]
+        return [[parts[e] for parts in blocks] for e in range(len(elements))]
+
+    def _gram(self, atom: int, rows: slice) -> Array:
+        """Rows a:b, columns a:n of one atom's Gram matrix."""
+        index, z = self.atoms[atom]
+        family = self.families[index]
+        return block_gram(family, family.from_search(z), self.views[index], rows)
+
+    def _row_means(self, atom: int) -> Array:
+        sums = np.zeros(len(self.target.weight))
+        weight = self.target.weight
+        for rows, K in map_rows(lambda rows: self._gram(atom, rows), len(sums), ROWS):
+            add_row_sums(sums, K, rows, weight)
+        means: Array = sums / self.target.total
+        return means
+
+
+def block_gram(family: Family, sigma: Array, X: Array, rows: slice) -> Array:
+    """Rows a:b and columns a:n of the Gram matrix, with an exact diagonal."""
+    a, b = rows.start, rows.stop
+    diagonal = family.gram(sigma, X[a:b])
+    if b == len(X):
+        return diagonal
+    return np.hstack([diagonal, family.gram(sigma, X[a:b], X[b:])])
+
+
+def add_row_sums(sums: Array, K: Array, rows: slice, weight: Array) -> None:
+    """Add a block's share of K w, using the symmetry of K."""
+    a, b = rows.start, rows.stop
+    sums[a:b] += K @ weight[a:]
+    sums[b:] += weight[a:b] @ K[:, b - a :]
+
+
+class _BlockProbe(Probe):
+    def __init__(self, sums: BlockSums, elements: Sequence[Element], family: int):
+        self._target = sums.target
+        self._family = sums.families[family]
+        self._X = sums.views[family]
+        self._elements = sums.dense(elements)
+        self._grams: list[Array] = []
+        self._means = np.zeros(0)
+
+    def products(self, z: Array) -> tuple[Array, float]:
+        weight, N = self._target.weight, self._target.total
+        n = len(weight)
+        sigma = self._family.from_search(z)
+        uniform = self._target.uniform
+
+        def block(rows: slice) -> tuple[Array, Array, float]:
+            K = block_gram(self._family, sigma, self._X, rows)
+            i = rows.start // ROWS
+            inner = np.array([np.vdot(E[i], K) for E in self._elements])
+            inside = rows.stop - rows.start
+            if uniform:
+                square = 2 * np.vdot(K, K) - np.vdot(K[:, :inside], K[:, :inside])
+            else:
+                left, right = weight[rows], weight[rows.start :]
+                square = 2 * left @ (K * K) @ right
+                square -= left @ (K[:, :inside] ** 2) @ left
+            return K, inner, float(square)
+
+        inner = np.zeros(len(self._elements))
+        square = 0.0
+        sums = np.zeros(n)
+        self._grams = []
+        for rows, (K, part, part_square) in map_rows(block, n, ROWS):
+            inner += part
+            square += part_square
+            add_row_sums(sums, K, rows, weight)
+            self._grams.append(K)
+        self._means = sums / N
+        total = weight @ sums
+        norm = square - 2 * weight @ sums**2 / N + (total / N) ** 2
+        return inner, max(float(norm), 0.0)
+
+    def gradient(self, z: Array, d_products: Array, d_norm: float) -> Array:
+        sigma = self._family.from_search(z)
+        weight, means = self._target.weight, self._means
+        grand = float(weight @ means) / self._target.total
+
+        def block(rows: slice) -> Array:
+            i = rows.start // ROWS
+            a, b = rows.start, rows.stop
+            K = self._grams[i]
+            W = sum(d * E[i] for d, E in zip(d_products, self._elements, strict=True))
+            if d_norm != 0:
+                centred = K - means[a:b, None] - means[a:] + grand
+                centred *= 2 * d_norm * np.outer(weight[a:b], weight[a:])
+                centred[:, b - a :] *= 2
+                W = W + centred
+            inside = b - a
+            X = self._X[a:b]
+            slope = self._family.gradient(sigma, X, None, W[:, :inside], K[:, :inside])
+            if b < len(self._X):
+                rest = self._family.gradient(sigma, X, self._X[b:], W[:, inside:], K[:, inside:])
+                slope = slope + rest
+            return slope
+
+        slope = np.zeros(z.size)
+        for _, part in map_rows(block, len(weight), ROWS):
+            slope += part
+        return slope

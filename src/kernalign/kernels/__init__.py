@@ -1,0 +1,31 @@
+"""Continuous sets of kernels, one family a file, and the kernel learned from them."""
+
+from kernalign.kernels.any_of import AnyOf
+from kernalign.kernels.base import BaseKernel, Family, FeatureFamily, SearchSpace
+from kernalign.kernels.custom import CustomFamily
+from kernalign.kernels.fourier import Dirichlet, Fourier
+from kernalign.kernels.gaussian import Gaussian
+from kernalign.kernels.laplacian import Laplacian
+from kernalign.kernels.learned import LearnedKernel
+from kernalign.kernels.linear import Linear
+from kernalign.kernels.matern import Matern
+from kernalign.kernels.polynomial import Polynomial
+from kernalign.kernels.rational_quadratic import RationalQuadratic
+
+__all__ = [
+    "AnyOf",
+    "BaseKernel",
+    "CustomFamily",
+    "Dirichlet",
+    "Family",
+    "FeatureFamily",
+    "Fourier",
+    "Gaussian",
+    "Laplacian",
+    "LearnedKernel",
+    "Linear",
+    "Matern",
+    "Polynomial",
+    "RationalQuadratic",
+    "SearchSpace",
+]

@@ -1,0 +1,198 @@
+"""Kernels that are a profile of a scaled distance: kappa_sigma(x, x') = f(D).
+
+With one bandwidth D = |x - x'|^2 / sigma^2; with one per feature (`ard=True`)
+D = sum_k (x_k - x'_k)^2 / sigma_k^2. Both gradients contract W o f'(D) with the data by matrix
+products: sum_ij A_ij (x_ik - z_jk)^2 = (A 1)' x_k^2 + (A' 1)' z_k^2 - 2 x_k' A z_k, for all k at
+once and with no array of size n x n x d.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels._scale import distance_range, spread
+from kernalign.kernels.base import Family, ScalarFamily, SearchSpace
+
+#: One bandwidth is scanned at this step of log sigma (eight steps an octave).
+LOG_STEP = np.log(2) / 8
+#: The widest bandwidth searched, in largest distances (beyond, the kernel is linear in x'x), and
+#: the narrowest, in nearest-neighbour distances (below, the Gram matrix is the identity).
+WIDEST, NARROWEST = 4.0, 0.25
+#: One bandwidth per feature: the narrowest, in spreads of the feature.
+NARROWEST_FEATURE = 0.1
+#: A common bandwidth starts the search of many at these quantiles of its scan.
+STARTS = 12
+
+
+class Radial(ScalarFamily):
+    """kappa_sigma(x, x') = f(D), D the squared distance in units of sigma."""
+
+    def __init__(
+        self,
+        ard: bool = False,
+        *,
+        columns: Sequence[int | str] | slice | None = None,
+        bounds: tuple[float, float] | None = None,
+    ):
+        self.ard = ard
+        self.columns = columns
+        self.bounds = bounds
+
+    @abstractmethod
+    def profile(self, D: Array) -> Array:
+        """f(D), overwriting D where that saves memory."""
+
+    @abstractmethod
+    def profile_slope(self, D: Array, K: Array) -> Array:
+        """f'(D), given K = f(D)."""
+
+    # -- formula ------------------------------------------------------------------------------
+
+    def distances(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        """D[i, j] = sum_k (x_ik - z_jk)^2 / sigma_k^2, by one matrix product."""
+        A = X / sigma
+        B = A if Z is None else Z / sigma
+        # Any common shift leaves D as it is; the mean keeps |a|^2 + |b|^2 - 2a'b from cancelling.
+        shift = B.mean(axis=0)
+        A = A - shift
+        B = A if Z is None else B - shift
+        D = A @ B.T
+        D *= -2
+        D += np.einsum("ik,ik->i", A, A)[:, None]
+        D += np.einsum("jk,jk->j", B, B)
+        np.maximum(D, 0, out=D)
+        if Z is None:
+            np.fill_diagonal(D, 0)
+        return D
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        return self.profile(self.distances(sigma, X, Z))
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        D = self.distances(sigma, X, Z)
+        A = self.profile_slope(D, K)
+        A *= W
+        if not self.ard:
+            # dD / d log sigma = -2 D
+            return np.array([-2 * np.vdot(A, D)])
+        return self._contract(A, X, X if Z is None else Z)
+
+    def _contract(self, A: Array, X: Array, Z: Array) -> Array:
+        """sum_ij A_ij ((x_ik - z_jk) / s_k)^2 for each k: dD/dz_k with z_k = (s_k / sigma_k)^2."""
+        s = self._feature_scale(X.shape[1])
+        X = X / s
+        Z = Z / s
+        shift = Z.mean(axis=0)
+        X = X - shift
+        Z = Z - shift
+        cross = np.einsum("ik,ik->k", X, A @ Z)
+        return A.sum(axis=1) @ X**2 + A.sum(axis=0) @ Z**2 - 2 * cross
+
+    # -- one bandwidth: a function of one distance -------------------------------------------
+
+    node_step = float(np.log(2) / 4)
+
+    def one_parameter(self) -> bool:
+        return not self.ard
+
+    def unit(self) -> float:
+        scale = getattr(self, "_scale", None)
+        return 1.0 if scale is None else float(scale.max())
+
+    def statistic(self, X: Array, Z: Array | None = None) -> Array:
+        return self.distances(np.array([self.unit()]), X, Z)
+
+    def from_statistic(self, statistic: Array, sigma: Array) -> Array:
+        return self.profile(statistic * (self.unit() / sigma[0]) ** self.power)
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def _fix_constants(self, X: Array) -> None:
+        self._scale = spread(X)
+
+    def _feature_scale(self, d: int) -> Array:
+        """s_k, the spread of each feature on the data the family was resolved on."""
+        scale: Array = getattr(self, "_scale", np.ones(d))
+        return scale
+
+    def to_search(self, sigma: Array) -> Array:
+        """log sigma, or z_k = (s_k / sigma_k)^2: zero, exactly, for an irrelevant feature."""
+        if not self.ard:
+            return np.log(sigma)
+        z: Array = (self._feature_scale(sigma.size) / sigma) ** 2
+        return z
+
+    def from_search(self, z: Array) -> Array:
+        if not self.ard:
+            return np.exp(z)
+        sigma = np.full(z.shape, np.inf)
+        scale = np.broadcast_to(self._feature_scale(z.size), z.shape)
+        return np.divide(scale, np.sqrt(z), out=sigma, where=z > 0)
+
+    def d_sigma_d_z(self, sigma: Array) -> Array:
+        if not self.ard:
+            return sigma
+        slope: Array = -0.5 * sigma * (sigma / self._feature_scale(sigma.size)) ** 2
+        return slope
+
+    def tied(self) -> Family | None:
+        if not self.ard:
+            return None
+        tied = type(self)(**{**self.get_params(deep=False), "ard": False})
+        tied._scale = self._scale
+        return tied
+
+    def bandwidth_range(self, X: Array, rng: np.random.Generator) -> tuple[float, float]:
+        """Smallest and largest sigma worth looking at on these data, or the user's bounds."""
+        if self.bounds is not None:
+            return check_bounds(self, self.bounds)
+        nearest, largest = distance_range(X, rng, self._metric())
+        if largest == 0:
+            return 0.5, 2.0
+        return NARROWEST * nearest, WIDEST * largest
+
+    def _metric(self) -> str:
+        return "euclidean"
+
+    def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
+        low, high = self.bandwidth_range(X, rng)
+        if not self.ard:
+            steps = max(2, int(np.ceil(np.log(high / low) / LOG_STEP)) + 1)
+            scan = np.linspace(np.log(low), np.log(high), steps)[:, None]
+            return SearchSpace(scan[0], scan[-1], scan, np.ones(1))
+        d = X.shape[1]
+        common = np.exp(np.linspace(np.log(low), np.log(high), STARTS))
+        scan = np.array([self.to_search(np.full(d, sigma)) for sigma in common])
+        if self.bounds is not None:
+            upper = self.to_search(np.full(d, low))
+            lower = self.to_search(np.full(d, high))
+        else:
+            upper = np.full(d, self._z_of(NARROWEST_FEATURE))
+            lower = np.zeros(d)
+        return SearchSpace(lower, upper, np.clip(scan, lower, upper), np.ones(d))
+
+    def _z_of(self, ratio: float) -> float:
+        """The search coordinate of sigma_k = ratio * s_k."""
+        return ratio**-2
+
+
+def check_bounds(family: Family, bounds: tuple[float, float]) -> tuple[float, float]:
+    """Bounds of a positive parameter, checked."""
+    try:
+        low, high = (float(b) for b in bounds)
+        valid = 0 < low <= high < np.inf
+    except (TypeError, ValueError):
+        valid = False
+    if not valid:
+        raise ValueError(
+            f"The 'bounds' parameter of {type(family).__name__} must be a pair of numbers "
+            f"0 < low <= high < inf. Got {bounds!r} instead."
+        )
+    return low, high

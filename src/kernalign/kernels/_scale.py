@@ -1,0 +1,37 @@
+"""Scales of data, computed without overflow for values of any magnitude."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from kernalign._typing import Array
+
+#: Rows looked at to learn the scale of the data.
+SAMPLE = 1000
+
+
+def spread(X: Array) -> Array:
+    """Standard deviation of each column; 1 where a column is constant."""
+    largest = np.abs(X).max(axis=0)
+    largest[largest == 0] = 1.0
+    deviation = (X / largest).std(axis=0)
+    # What is left of a constant column after rounding is not a scale.
+    return np.where(deviation > 1e-12, deviation * largest, 1.0)
+
+
+def distance_range(X: Array, rng: np.random.Generator, metric: str) -> tuple[float, float]:
+    """A small nearest-neighbour distance and the largest distance, from a sample of rows.
+
+    Returns (0, 0) where all rows sampled are equal.
+    """
+    rows = X if len(X) <= SAMPLE else X[rng.choice(len(X), SAMPLE, replace=False)]
+    scale = np.abs(rows - rows[0]).max()
+    if scale == 0 or not np.isfinite(scale):
+        return 0.0, 0.0
+    D = cdist(rows / scale, rows / scale, metric)
+    D[D < 1e-12] = np.inf
+    nearest = D.min(axis=1)
+    nearest = nearest[np.isfinite(nearest)]
+    largest = D[np.isfinite(D)].max()
+    return float(np.quantile(nearest, 0.1) * scale), float(largest * scale)

@@ -1,0 +1,280 @@
+"""The contract of a continuous set of kernels, and one member of such a set.
+
+A family is a set {kappa_sigma : sigma in Sigma}, Sigma a box of R^p. It knows its formula and the
+scale of its parameters on given data; it knows nothing of labels, Gram sums or learners.
+
+Parameters have two faces. `sigma` is the natural one: the paper's symbol, what a person reads and
+what `gram` takes. `z = to_search(sigma)` is the coordinate in which the objective is well
+conditioned and in which the search and every gradient work (log sigma for one bandwidth,
+1/sigma^2 for one per feature, so that a feature's relevance can reach zero exactly).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self, TypeGuard
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from kernalign._typing import Array
+
+
+@dataclass(frozen=True)
+class SearchSpace:
+    """The box that the search of one family explores on given data, in search coordinates z.
+
+    lower, upper : (p,) bounds of z.
+    scan : (m, p) points spread finely enough that the best of them lies in the basin of the
+        global maximum (one parameter), or good places to start from (several).
+    unit : (p,) typical size of a change in z, by which a quasi-Newton search scales its steps.
+    """
+
+    lower: Array
+    upper: Array
+    scan: Array
+    unit: Array
+
+    @property
+    def p(self) -> int:
+        return int(self.lower.size)
+
+
+class Family(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+    """A continuous set of kernels.
+
+    A subclass gives the formula (`gram`, `diag`), its gradient contracted with a weight matrix
+    (`gradient`) and where to look on given data (`search_space`). The data handed to these
+    methods hold only the family's own columns; `select` cuts them out.
+    """
+
+    columns: Sequence[int | str] | slice | None
+    #: Name of each parameter group in `describe`, in the order of sigma.
+    parameter: str = "sigma"
+
+    # -- formula ------------------------------------------------------------------------------
+
+    @abstractmethod
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        """K[i, j] = kappa_sigma(x_i, z_j), with z = x where Z is None."""
+
+    @abstractmethod
+    def diag(self, sigma: Array, X: Array) -> Array:
+        """kappa_sigma(x_i, x_i) for each row of X."""
+
+    @abstractmethod
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        """d/dz sum_ij W_ij kappa_sigma(x_i, z_j), given K = gram(sigma, X, Z): shape (p,)."""
+
+    # -- parameters ---------------------------------------------------------------------------
+
+    def to_search(self, sigma: Array) -> Array:
+        """z = log sigma unless a family says otherwise."""
+        return np.log(sigma)
+
+    def from_search(self, z: Array) -> Array:
+        """The inverse of `to_search`."""
+        return np.exp(z)
+
+    def d_sigma_d_z(self, sigma: Array) -> Array:
+        """d sigma_k / d z_k, for penalties that are written in sigma."""
+        return sigma
+
+    @abstractmethod
+    def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
+        """Bounds and scan from the scale of the data."""
+
+    def tied(self) -> Family | None:
+        """The one-parameter family that ties all parameters together, if there is one."""
+        return None
+
+    def untie(self, sigma: Array, p: int) -> Array:
+        """The parameters of this family that equal the tied family's `sigma`."""
+        return np.full(p, sigma[0])
+
+    def describe(self, sigma: Array) -> dict[str, float | list[float]]:
+        """Parameters by name, as a person reads them."""
+        return {self.parameter: float(sigma[0]) if sigma.size == 1 else sigma.tolist()}
+
+    def constants(self) -> dict[str, float]:
+        """What else a person must know to tell this family's kernels from another's."""
+        return {}
+
+    # -- data ---------------------------------------------------------------------------------
+
+    def resolve(self, X: Array, feature_names: Sequence[str] | None = None) -> Self:
+        """A copy whose columns are integer positions and whose data-dependent constants are set."""
+        resolved = clone(self)
+        if self.columns is not None:
+            resolved.columns = column_positions(self, X.shape[1], feature_names)
+        resolved._fix_constants(resolved.select(X))
+        return resolved
+
+    def _fix_constants(self, X: Array) -> None:
+        """Set constants that depend on the data; X holds the family's own columns."""
+
+    def select(self, X: Array) -> Array:
+        """The family's own columns of X."""
+        if self.columns is None:
+            return X
+        return np.ascontiguousarray(X[:, np.asarray(self.columns)])
+
+    def members(self) -> list[Family]:
+        """The families among which a search chooses: itself, unless it is a union."""
+        return [self]
+
+    def at(self, *sigma: float | Sequence[float]) -> BaseKernel:
+        """The member kappa_sigma as a kernel of its own, e.g. ``Gaussian().at(1.5)``."""
+        values = np.concatenate([np.atleast_1d(np.asarray(s, dtype=float)) for s in sigma])
+        return BaseKernel(self, values)
+
+
+class ScalarFamily(Family):
+    """A family with one parameter whose kernels depend on a pair only through one number.
+
+    That number (a distance, an inner product) is computed once for a pair and serves every sigma,
+    and sums over pairs are smooth in z: learners can tabulate them in a single pass.
+    """
+
+    #: Step of z at which a tabulated sum over pairs interpolates to about 1e-7 of its size.
+    node_step: float
+    #: exp(-statistic / sigma^power): then products of members are members of the family.
+    semigroup: bool = False
+    power: float = 2.0
+
+    def one_parameter(self) -> bool:
+        """Whether this member of the class has a single parameter (no bandwidth per feature)."""
+        return True
+
+    @abstractmethod
+    def statistic(self, X: Array, Z: Array | None = None) -> Array:
+        """The number (n, m) that determines kappa_sigma(x_i, z_j) for every sigma."""
+
+    @abstractmethod
+    def unit(self) -> float:
+        """The sigma in whose units the statistic is measured."""
+
+    @abstractmethod
+    def from_statistic(self, statistic: Array, sigma: Array) -> Array:
+        """K from the statistic, which is left as it is."""
+
+
+def is_scalar(family: Family) -> TypeGuard[ScalarFamily]:
+    """Whether sums over pairs of this family can be tabulated in one pass."""
+    return isinstance(family, ScalarFamily) and family.one_parameter()
+
+
+class FeatureFamily(Family):
+    """A family with explicit features: kappa_sigma(x, z) = phi_sigma(x)' phi_sigma(z).
+
+    Sums over pairs then cost O(n): nothing of size n x n is formed.
+    """
+
+    @abstractmethod
+    def features(self, sigma: Array, X: Array) -> Array:
+        """Phi (n, r) with gram = Phi Phi'."""
+
+    @abstractmethod
+    def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
+        """d/dz sum_ir V_ir Phi_ir: shape (p,)."""
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        phi = self.features(sigma, X)
+        return phi @ (phi if Z is None else self.features(sigma, Z)).T
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        phi = self.features(sigma, X)
+        return np.einsum("ir,ir->i", phi, phi)
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        Z = X if Z is None else Z
+        left = self.features_gradient(sigma, X, W @ self.features(sigma, Z))
+        return left + self.features_gradient(sigma, Z, W.T @ self.features(sigma, X))
+
+
+class BaseKernel:
+    """One member kappa_sigma of a family, callable on data with all columns."""
+
+    def __init__(self, family: Family, sigma: Array):
+        self.family = family
+        self.sigma = np.asarray(sigma, dtype=float)
+
+    def __call__(self, X: Array, Z: Array | None = None) -> Array:
+        other = None if Z is None else self.family.select(Z)
+        return self.family.gram(self.sigma, self.family.select(X), other)
+
+    def diag(self, X: Array) -> Array:
+        return self.family.diag(self.sigma, self.family.select(X))
+
+    @property
+    def parameters(self) -> dict[str, float | list[float]]:
+        return self.family.describe(self.sigma)
+
+    def __repr__(self) -> str:
+        named = {**self.family.constants(), **self.parameters}
+        shown = [f"{name}={_short(value)}" for name, value in named.items()]
+        if self.family.columns is not None:
+            shown.append(f"columns={_short_columns(self.family.columns)}")
+        return f"{type(self.family).__name__}({', '.join(shown)})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, BaseKernel)
+            and repr(self.family) == repr(other.family)
+            and np.array_equal(self.sigma, other.sigma)
+        )
+
+    def __hash__(self) -> int:
+        return hash((repr(self.family), self.sigma.tobytes()))
+
+
+def column_positions(
+    family: Family, n_features: int, feature_names: Sequence[str] | None
+) -> list[int]:
+    """Positions of `family.columns`, which may be positions, names or a slice."""
+    owner = type(family).__name__
+    if isinstance(family.columns, slice):
+        wanted: list[Any] = list(range(n_features))[family.columns]
+    else:
+        wanted = list(family.columns or [])
+    if not wanted:
+        raise ValueError(f"The 'columns' parameter of {owner} selects no column of X.")
+    positions = []
+    for column in wanted:
+        if isinstance(column, str):
+            if feature_names is None:
+                raise ValueError(
+                    f"The 'columns' parameter of {owner} names {column!r}, but X has no column "
+                    "names: pass a DataFrame, or positions instead of names."
+                )
+            names = list(feature_names)
+            if column not in names:
+                raise ValueError(
+                    f"The 'columns' parameter of {owner} names {column!r}, which is not a column "
+                    f"of X. Columns are: {', '.join(map(str, names[:20]))}."
+                )
+            positions.append(names.index(column))
+        elif not -n_features <= int(column) < n_features:
+            raise ValueError(
+                f"The 'columns' parameter of {owner} must hold positions below the number of "
+                f"features, {n_features}. Got {column} instead."
+            )
+        else:
+            positions.append(int(column) % n_features)
+    return positions
+
+
+def _short(value: float | list[float]) -> str:
+    if isinstance(value, list):
+        head = ", ".join(f"{v:.4g}" for v in value[:6])
+        return f"[{head}{', ...' if len(value) > 6 else ''}]"
+    return f"{value:.4g}"
+
+
+def _short_columns(columns: Sequence[int | str] | slice) -> str:
+    shown = list(columns) if not isinstance(columns, slice) else columns
+    if isinstance(shown, list) and len(shown) > 6:
+        return f"[{', '.join(map(repr, shown[:6]))}, ...]"
+    return repr(shown)

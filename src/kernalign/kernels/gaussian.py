@@ -1,0 +1,43 @@
+"""Gaussian kernels, the paper's main family (CA-1D and CA-nD)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels._radial import Radial
+
+
+class Gaussian(Radial):
+    """kappa_sigma(x, x') = exp(-|x - x'|^2 / sigma^2), or one sigma_k per feature.
+
+    Parameters
+    ----------
+    ard : bool
+        One bandwidth per feature: exp(-sum_k (x_k - x'_k)^2 / sigma_k^2).
+    columns : positions, names or slice, optional
+        The columns of X that the kernel sees; all of them by default.
+    bounds : (low, high), optional
+        Range of sigma to search, in the units of X; from the data by default.
+
+    Notes
+    -----
+    sigma^2, not 2 sigma^2: the same kernel as scikit-learn's RBF with gamma = 1 / sigma^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernalign import Gaussian
+    >>> Gaussian().at(2.0)(np.array([[0.0], [2.0]])).round(3)
+    array([[1.   , 0.368],
+           [0.368, 1.   ]])
+    """
+
+    semigroup = True
+
+    def profile(self, D: Array) -> Array:
+        np.negative(D, out=D)
+        return np.exp(D, out=D)
+
+    def profile_slope(self, D: Array, K: Array) -> Array:
+        return -K

@@ -1,0 +1,71 @@
+"""Laplacian kernels: products of one-dimensional exponential kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from kernalign._typing import Array
+from kernalign.kernels._radial import Radial
+
+
+class Laplacian(Radial):
+    """kappa_sigma(x, x') = exp(-|x - x'|_1 / sigma), or sum_k |x_k - x'_k| / sigma_k.
+
+    The L1 distance, as in scikit-learn's laplacian_kernel with gamma = 1 / sigma.
+    (exp(-|x - x'|_2 / sigma) is Matern(nu=0.5).)
+    """
+
+    semigroup = True
+    power = 1.0
+
+    def distances(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""
+        A = X / sigma
+        D: Array = cdist(A, A if Z is None else Z / sigma, "cityblock")
+        return D
+
+    def profile(self, D: Array) -> Array:
+        np.negative(D, out=D)
+        return np.exp(D, out=D)
+
+    def profile_slope(self, D: Array, K: Array) -> Array:
+        return -K
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        A = -W * K
+        if not self.ard:
+            # dD / d log sigma = -D
+            return np.array([-np.vdot(A, self.distances(sigma, X, Z))])
+        return self._contract(A, X, X if Z is None else Z)
+
+    def _contract(self, A: Array, X: Array, Z: Array) -> Array:
+        """sum_ij A_ij |x_ik - z_jk| / s_k for each k."""
+        s = self._feature_scale(X.shape[1])
+        columns = zip((X / s).T, (Z / s).T, strict=True)
+        return np.array([np.vdot(A, np.abs(np.subtract.outer(x, z))) for x, z in columns])
+
+    def to_search(self, sigma: Array) -> Array:
+        """log sigma, or z_k = s_k / sigma_k."""
+        if not self.ard:
+            return np.log(sigma)
+        z: Array = self._feature_scale(sigma.size) / sigma
+        return z
+
+    def from_search(self, z: Array) -> Array:
+        if not self.ard:
+            return np.exp(z)
+        scale = np.broadcast_to(self._feature_scale(z.size), z.shape)
+        return np.divide(scale, z, out=np.full(z.shape, np.inf), where=z > 0)
+
+    def d_sigma_d_z(self, sigma: Array) -> Array:
+        if not self.ard:
+            return sigma
+        slope: Array = -(sigma**2) / self._feature_scale(sigma.size)
+        return slope
+
+    def _metric(self) -> str:
+        return "cityblock"
+
+    def _z_of(self, ratio: float) -> float:
+        return 1 / ratio

@@ -1,0 +1,112 @@
+"""The kernel that was learned: a non-negative combination of members of families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import gen_batches
+
+from kernalign._typing import Array
+from kernalign.kernels.base import BaseKernel
+
+
+class LearnedKernel(Kernel):  # type: ignore[misc]  # scikit-learn ships no types
+    """k = sum_t weights_t kernels_t, callable as ``k(X)`` or ``k(X, Z)``.
+
+    Normalised so that the centred Gram matrix of the training rows has mean diagonal one
+    (alignment does not see the scale, the machine trained on the kernel does).
+
+    It is a scikit-learn Gaussian-process kernel without free hyperparameters, so it can stand in
+    ``GaussianProcessRegressor(kernel=k)``, ``k + WhiteKernel()``, ``SVC(kernel=k)``.
+
+    Parameters
+    ----------
+    kernels : sequence of BaseKernel
+    weights : array of shape (len(kernels),), non-negative
+    """
+
+    def __init__(self, kernels: Sequence[BaseKernel], weights: Array):
+        self.kernels = kernels
+        self.weights = weights
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        """Gram matrix (n, m); the second argument is called Y as in scikit-learn's kernels."""
+        X = _as_rows(X)
+        Z = None if Y is None else _as_rows(Y)
+        K = np.zeros((len(X), len(X) if Z is None else len(Z)))
+        for rows, block in self._blocks(X, Z):
+            K[rows] = block
+        if Z is None:
+            # Blocks round the two halves differently; a Gram matrix is symmetric to the last bit.
+            K += K.T
+            K *= 0.5
+        if eval_gradient:
+            return K, np.empty((*K.shape, 0))
+        return K
+
+    def _blocks(self, X: Array, Z: Array | None) -> Iterator[tuple[slice, Array]]:
+        """Row blocks of the Gram matrix within scikit-learn's `working_memory`."""
+        if Z is None and len(X) <= rows_within_budget(len(X)):
+            yield slice(0, len(X)), self._combine(X, None)
+            return
+        Z = X if Z is None else Z
+        for rows in gen_batches(len(X), rows_within_budget(len(Z))):
+            yield rows, self._combine(X[rows], Z)
+
+    def _combine(self, X: Array, Z: Array | None) -> Array:
+        K = np.zeros((len(X), len(X) if Z is None else len(Z)))
+        for kernel, weight in zip(self.kernels, self.weights, strict=True):
+            block = kernel(X, Z)
+            block *= weight
+            K += block
+        return K
+
+    def diag(self, X: Any) -> Array:
+        """k(x_i, x_i) for each row of X."""
+        X = _as_rows(X)
+        total = np.zeros(len(X))
+        for kernel, weight in zip(self.kernels, self.weights, strict=True):
+            total += weight * kernel.diag(X)
+        return total
+
+    def is_stationary(self) -> bool:
+        return False
+
+    @property
+    def requires_vector_input(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        terms = [f"{w:.3g} * {k!r}" for w, k in zip(self.weights, self.kernels, strict=True)]
+        return " + ".join(terms) if terms else "0"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, LearnedKernel)
+            and list(self.kernels) == list(other.kernels)
+            and np.array_equal(self.weights, other.weights)
+        )
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.kernels), np.asarray(self.weights).tobytes()))
+
+
+#: Arrays of one block that are alive at once: the block, the sum, distances and a temporary.
+_ALIVE = 4
+
+
+def rows_within_budget(n_columns: int) -> int:
+    """Rows of a block of `n_columns` that scikit-learn's `working_memory` allows."""
+    budget = get_config()["working_memory"] * 2**20
+    return max(1, int(budget // (8 * _ALIVE * max(1, n_columns))))
+
+
+def _as_rows(X: Any) -> Array:
+    rows: Array = np.asarray(X, dtype=float)
+    if rows.ndim != 2:
+        raise ValueError(f"A kernel takes a two-dimensional array of rows. Got {rows.ndim}-D.")
+    return rows

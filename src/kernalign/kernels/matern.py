@@ -1,0 +1,59 @@
+"""Matern kernels: like the Gaussian, with sample paths of finite smoothness."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels._radial import Radial
+
+SMOOTHNESS = (0.5, 1.5, 2.5)
+
+
+class Matern(Radial):
+    """kappa_sigma(x, x') = p(r) exp(-sqrt(2 nu) r), r = |x - x'| / sigma.
+
+    p = 1 for nu = 1/2, 1 + sqrt(3) r for nu = 3/2, 1 + sqrt(5) r + 5 r^2 / 3 for nu = 5/2:
+    scikit-learn's Matern with length_scale = sigma.
+    """
+
+    def __init__(
+        self,
+        nu: float = 1.5,
+        ard: bool = False,
+        *,
+        columns: Sequence[int | str] | slice | None = None,
+        bounds: tuple[float, float] | None = None,
+    ):
+        super().__init__(ard, columns=columns, bounds=bounds)
+        self.nu = nu
+
+    def _fix_constants(self, X: Array) -> None:
+        if self.nu not in SMOOTHNESS:
+            raise ValueError(
+                f"The 'nu' parameter of Matern must be one of {SMOOTHNESS}. Got {self.nu} instead."
+            )
+        super()._fix_constants(X)
+
+    def constants(self) -> dict[str, float]:
+        return {"nu": self.nu}
+
+    def profile(self, D: Array) -> Array:
+        u = np.sqrt(2 * self.nu * D)
+        decay = np.exp(-u)
+        if self.nu == 0.5:
+            return decay
+        if self.nu == 1.5:
+            return (1 + u) * decay
+        return (1 + u + u**2 / 3) * decay
+
+    def profile_slope(self, D: Array, K: Array) -> Array:
+        u = np.sqrt(2 * self.nu * D)
+        if self.nu == 0.5:
+            # Unbounded at D = 0, where every derivative of D vanishes faster: 0 is the limit.
+            return -0.5 * np.divide(K, u, out=np.zeros_like(K), where=u > 0)
+        if self.nu == 1.5:
+            return -1.5 * np.exp(-u)
+        return -(5 / 6) * (1 + u) * np.exp(-u)

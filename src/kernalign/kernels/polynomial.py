@@ -1,0 +1,81 @@
+"""Polynomial kernels with a continuous offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels._radial import check_bounds
+from kernalign.kernels.base import ScalarFamily, SearchSpace
+
+
+class Polynomial(ScalarFamily):
+    """kappa_c(x, x') = ((x'x' / s^2 + c) / (1 + c))^degree, c > 0.
+
+    s^2 is the mean of |x|^2 on the training data, so that the diagonal stays near one whatever
+    the offset. A large c favours low orders of the expansion, a small one the highest.
+    scikit-learn's polynomial_kernel with gamma = 1/s^2, coef0 = c is (1 + c)^degree times it.
+    """
+
+    parameter = "offset"
+
+    def __init__(
+        self,
+        degree: int = 2,
+        *,
+        columns: Sequence[int | str] | slice | None = None,
+        bounds: tuple[float, float] = (1e-2, 1e2),
+    ):
+        self.degree = degree
+        self.columns = columns
+        self.bounds = bounds
+
+    def _fix_constants(self, X: Array) -> None:
+        if not (isinstance(self.degree, int | np.integer) and self.degree >= 1):
+            raise ValueError(
+                "The 'degree' parameter of Polynomial must be an int in [1, inf). "
+                f"Got {self.degree!r} instead."
+            )
+        largest = np.abs(X).max() or 1.0
+        mean_square = np.einsum("ik,ik->", X / largest, X / largest) / len(X)
+        self._scale = float(largest * np.sqrt(mean_square)) or 1.0
+
+    def constants(self) -> dict[str, float]:
+        return {"degree": self.degree}
+
+    node_step = 0.25
+
+    def unit(self) -> float:
+        return 1.0
+
+    def statistic(self, X: Array, Z: Array | None = None) -> Array:
+        """x'z / s^2."""
+        A = X / getattr(self, "_scale", 1.0)
+        inner: Array = A @ (A if Z is None else Z / getattr(self, "_scale", 1.0)).T
+        return inner
+
+    def from_statistic(self, statistic: Array, sigma: Array) -> Array:
+        powers: Array = ((statistic + sigma[0]) / (1 + sigma[0])) ** self.degree
+        return powers
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        return self.from_statistic(self.statistic(X, Z), sigma)
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        A = X / getattr(self, "_scale", 1.0)
+        diagonal: Array = (np.einsum("ik,ik->i", A, A) + sigma[0]) / (1 + sigma[0])
+        return diagonal**self.degree
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        c = sigma[0]
+        base = (self.statistic(X, Z) + c) / (1 + c)
+        # d base / d log c = c (1 - base) / (1 + c)
+        slope = self.degree * base ** (self.degree - 1) * (1 - base) * (c / (1 + c))
+        return np.array([np.vdot(W, slope)])
+
+    def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
+        low, high = check_bounds(self, self.bounds)
+        scan = np.linspace(np.log(low), np.log(high), 33)[:, None]
+        return SearchSpace(scan[0], scan[-1], scan, np.ones(1))

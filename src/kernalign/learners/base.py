@@ -1,0 +1,93 @@
+"""The contract of a kernel learner: (X, target) -> a learned kernel and its history."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_random_state
+
+from kernalign._typing import Array
+from kernalign._validation import check_rows, check_weights
+from kernalign.gram import Target
+from kernalign.kernels import LearnedKernel
+from kernalign.learners.targets import infer_target
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a learner returns.
+
+    kernel : the learned kernel, normalised.
+    alignment : its centred alignment with the target on the training rows.
+    history : one record per iteration.
+    extra : further fitted attributes, by name.
+    """
+
+    kernel: LearnedKernel
+    alignment: float
+    history: list[dict[str, Any]]
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+class Learner(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+    """Base of all kernel learners: estimators with `fit(X, y)`, `kernel_` and `history_`.
+
+    A subclass implements `learn`. Everything above, from `KernelClassifier` to the command line,
+    uses only what is here.
+    """
+
+    @abstractmethod
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        """Learn a kernel on valid rows for a target; every weight is positive."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a kernel from labels (classes or numbers).
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame
+        y : (n,) classes or responses
+        sample_weight : (n,) array, optional
+            An integer weight counts as that many equal rows.
+        """
+        X, y = check_rows(self, X, y, reset=True, min_rows=2, multi_output=True)
+        weight = check_weights(sample_weight, X)
+        return self.fit_target(X, infer_target(y, weight), getattr(self, "feature_names_in_", None))
+
+    def fit_target(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Self:
+        """`fit` for rows and a target that are known to be valid."""
+        used = target.weight > 0
+        if not used.all():
+            X, target = X[used], target.rows(used)
+        learned = self.learn(X, target, feature_names)
+        self.kernel_ = learned.kernel
+        self.alignment_ = learned.alignment
+        self.history_ = learned.history
+        for name, value in learned.extra.items():
+            setattr(self, name, value)
+        return self
+
+    def for_folds(self) -> Learner:
+        """An unfitted copy for cross-validation folds, with what `fit` chose held fixed."""
+        copy: Learner = clone(self)
+        return copy
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A numpy generator from scikit-learn's `random_state`."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31))

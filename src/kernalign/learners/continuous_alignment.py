@@ -1,0 +1,193 @@
+"""CA: centred alignment over a continuous set of kernels."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kernalign._typing import Array
+from kernalign._validation import check_choice, check_number
+from kernalign._warnings import AlignmentWarning, find_stack_level
+from kernalign.gram import Target
+from kernalign.kernels import Family, Gaussian, LearnedKernel
+from kernalign.learners.base import Learned, Learner, generator
+from kernalign.learners.greedy import Settings
+from kernalign.learners.penalty import PATH, choose_penalty, penalised_problem
+
+
+class ContinuousAlignment(Learner):
+    """Learn a non-negative combination of kernels of a family, maximally aligned with the labels.
+
+    The method CA of Afkanpour, Szepesvari and Bowling (2011).
+
+    Parameters
+    ----------
+    family : Family, default Gaussian()
+        The continuous set of kernels. `Gaussian()` is the paper's CA-1D, `Gaussian(ard=True)`
+        its CA-nD; `AnyOf(...)` searches several families or views.
+    tol : float
+        Stop when an iteration raises the alignment by no more than this (the paper's theta).
+    max_kernels : int
+        The most iterations (the paper's T).
+    eps : float
+        Weight of the identity from which the paper starts.
+    eta_max : float
+        The largest step.
+    start : {"identity", "best"}
+        Start from eps C_n as in the paper, or from the best single kernel.
+    selection : {"slope", "step"}
+        Choose the next kernel by the slope of the alignment as in the paper, or by the largest
+        alignment after its step.
+    reweight : bool
+        Optimise the weights of all kernels again after each addition.
+    penalty : float, sequence of floats or "path"
+        lambda of the penalty lambda |sigma - mean sigma|^2 on families with one parameter per
+        feature. 0 is none, inf ties all parameters together. A sequence, or "path" for the
+        paper's twenty values 10^-5 .. 10^14, is chosen from by the alignment on held-out rows.
+    validation_fraction : float
+        Share of the rows held out to choose among penalties.
+    n_starts : int
+        Starts of the quasi-Newton search in each iteration, for several parameters.
+    random_state : int, RandomState or None
+        Sampling of rows for the data's scale, starts and held-out rows. The same seed gives the
+        same kernel, on any number of threads.
+
+    Attributes
+    ----------
+    kernel_ : LearnedKernel
+    alignment_ : float
+        Centred alignment of `kernel_` with the target kernel on the training rows.
+    history_ : list of dict
+        One record per iteration: kernel, eta, objective of the search, alignment after it.
+    penalty_ : float
+        lambda in use, and `penalty_path_` the held-out alignment of each.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernalign import ContinuousAlignment
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ContinuousAlignment().fit(X, y)
+    >>> learner.alignment_ > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        family: Family | None = None,
+        *,
+        tol: float = 1e-3,
+        max_kernels: int = 50,
+        eps: float = 1e-10,
+        eta_max: float = 1.0,
+        start: str = "identity",
+        selection: str = "slope",
+        reweight: bool = False,
+        penalty: float | Sequence[float] | str = 0.0,
+        validation_fraction: float = 0.25,
+        n_starts: int = 3,
+        random_state: Any = 0,
+    ):
+        self.family = family
+        self.tol = tol
+        self.max_kernels = max_kernels
+        self.eps = eps
+        self.eta_max = eta_max
+        self.start = start
+        self.selection = selection
+        self.reweight = reweight
+        self.penalty = penalty
+        self.validation_fraction = validation_fraction
+        self.n_starts = n_starts
+        self.random_state = random_state
+
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        settings = self._settings()
+        rng = generator(self.random_state)
+        family = Gaussian() if self.family is None else self.family
+        if not isinstance(family, Family):
+            raise ValueError(
+                "The 'family' parameter of ContinuousAlignment must be a kernel family such as "
+                f"Gaussian(). Got {family!r} instead."
+            )
+        families = family.resolve(X, feature_names).members()
+        penalty, tried = self._choose_penalty(families, X, target, settings, rng)
+        problem = penalised_problem(families, X, penalty, settings, rng)
+        found = problem.solve(X, target)
+        if not found.aligned:
+            warnings.warn(
+                "No kernel of the family raises the alignment with the labels: the best single "
+                "kernel is returned. The features may carry no signal, or the rows be too few.",
+                AlignmentWarning,
+                stacklevel=find_stack_level(),
+            )
+        kernel = LearnedKernel(found.kernels, found.weights)
+        extra = {"penalty_": penalty, "penalty_path_": tried}
+        return Learned(kernel, found.alignment, found.history, extra)
+
+    def for_folds(self) -> ContinuousAlignment:
+        copy: ContinuousAlignment = clone(self)
+        if hasattr(self, "penalty_"):
+            copy.penalty = self.penalty_
+        return copy
+
+    def _choose_penalty(
+        self,
+        families: list[Family],
+        X: Array,
+        target: Target,
+        settings: Settings,
+        rng: np.random.Generator,
+    ) -> tuple[float, list[dict[str, float]]]:
+        """lambda, and the path it was chosen from."""
+        if isinstance(self.penalty, str):
+            check_choice(self, "penalty", ("path",))
+            values: Sequence[float] = PATH
+        elif isinstance(self.penalty, numbers.Real):
+            check_number(self, "penalty", 0, closed=True)
+            return float(self.penalty), []
+        else:
+            values = [float(value) for value in self.penalty]
+            if not values or not all(value >= 0 for value in values):
+                raise ValueError(
+                    "The 'penalty' parameter of ContinuousAlignment must be a number in [0, inf], "
+                    f"a sequence of such numbers or 'path'. Got {self.penalty!r} instead."
+                )
+        if all(family.tied() is None for family in families):
+            return np.inf, []
+        return choose_penalty(
+            families, values, X, target, settings, float(self.validation_fraction), rng
+        )
+
+    def _settings(self) -> Settings:
+        check_number(self, "tol", 0, closed=True)
+        check_number(self, "eps", 0)
+        check_number(self, "eta_max", 0)
+        check_number(self, "validation_fraction", 0, 1)
+        check_choice(self, "start", ("identity", "best"))
+        check_choice(self, "selection", ("slope", "step"))
+        check_choice(self, "reweight", (True, False))
+        for name in ("max_kernels", "n_starts"):
+            if not isinstance(getattr(self, name), numbers.Integral):
+                raise ValueError(
+                    f"The '{name}' parameter of ContinuousAlignment must be an int in [1, inf). "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+            check_number(self, name, 1, closed=True)
+        return Settings(
+            eps=self.eps,
+            T=self.max_kernels,
+            theta=self.tol,
+            eta_max=self.eta_max,
+            start=self.start,
+            selection=self.selection,
+            reweight=self.reweight,
+            n_starts=self.n_starts,
+        )
