@@ -2,12 +2,14 @@
 
 from kernalign._warnings import AlignmentWarning, SelectionWarning
 from kernalign.criteria import alignment, centered_alignment
+from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
 from kernalign.kernels import (
     AnyOf,
     CustomFamily,
     Dirichlet,
     Fourier,
     Gaussian,
+    GramMatrix,
     Laplacian,
     LearnedKernel,
     Linear,
@@ -27,6 +29,10 @@ __all__ = [
     "Dirichlet",
     "Fourier",
     "Gaussian",
+    "GramMatrix",
+    "KernelClassifier",
+    "KernelFeatures",
+    "KernelRegressor",
     "Laplacian",
     "LearnedKernel",
     "Linear",

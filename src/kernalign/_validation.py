@@ -12,21 +12,23 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from kernalign._typing import Array
 
 
-def check_rows(
-    estimator: BaseEstimator,
-    X: Any,
-    y: Any = None,
-    *,
-    reset: bool,
-    min_rows: int = 1,
-    **options: Any,
-) -> Any:
-    """X, or (X, y), as finite arrays; sets or checks `n_features_in_` and `feature_names_in_`."""
+def check_rows(estimator: BaseEstimator, X: Any) -> Array:
+    """Rows to predict, with the columns that `fit` saw."""
     _refuse_text(X)
-    checked = {"reset": reset, "dtype": np.float64, "ensure_min_samples": min_rows, **options}
+    rows: Array = validate_data(estimator, X, reset=False, dtype=np.float64)
+    return rows
+
+
+def check_labelled_rows(estimator: BaseEstimator, X: Any, y: Any, **options: Any) -> Any:
+    """(X, y) as finite arrays; sets `n_features_in_` and `feature_names_in_`."""
     if y is None:
-        return validate_data(estimator, X, **checked)
-    return validate_data(estimator, X, y, **checked)
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+    _refuse_text(X)
+    return validate_data(
+        estimator, X, y, reset=True, dtype=np.float64, ensure_min_samples=2, **options
+    )
 
 
 def _refuse_text(X: Any) -> None:

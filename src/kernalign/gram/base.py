@@ -44,7 +44,7 @@ class PairSums(ABC):
     # -- generators ---------------------------------------------------------------------------
 
     @property
-    def T(self) -> Element:
+    def T(self) -> Element:  # noqa: N802 - the target's letter in every formula
         """Khat*_c."""
         return self._generator(TARGET)
 
@@ -82,6 +82,7 @@ class PairSums(ABC):
 
     def refine(self) -> None:
         """Make the table exact, where it came from interpolation."""
+        return
 
     # -- sums over pairs ----------------------------------------------------------------------
 

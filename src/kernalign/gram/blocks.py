@@ -120,12 +120,12 @@ class _BlockProbe(Probe):
             inner = np.array([np.vdot(E[i], K) for E in self._elements])
             inside = rows.stop - rows.start
             if uniform:
-                square = 2 * np.vdot(K, K) - np.vdot(K[:, :inside], K[:, :inside])
+                square = float(2 * np.vdot(K, K) - np.vdot(K[:, :inside], K[:, :inside]))
             else:
                 left, right = weight[rows], weight[rows.start :]
-                square = 2 * left @ (K * K) @ right
-                square -= left @ (K[:, :inside] ** 2) @ left
-            return K, inner, float(square)
+                square = float(2 * left @ (K * K) @ right)
+                square -= float(left @ (K[:, :inside] ** 2) @ left)
+            return K, inner, square
 
         inner = np.zeros(len(self._elements))
         square = 0.0

@@ -18,7 +18,7 @@ from kernalign.kernels import BaseKernel
 from kernalign.kernels.base import is_scalar
 
 #: Bytes of the tile stack (all kernels on one tile) that one thread works on.
-STACK_BYTES = 4 << 20
+STACK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -36,36 +36,41 @@ class CentredProducts:
 def dictionary_products(kernels: Sequence[BaseKernel], X: Array, target: Target) -> CentredProducts:
     """All inner products of `kernels` with each other, the target and the identity."""
     n, m = len(X), len(kernels)
-    side = int(np.clip(np.sqrt(STACK_BYTES / (8 * m)), 32, 512))
+    side = int(np.clip(np.sqrt(STACK_BYTES / (8 * m)), 64, 256))
     groups = _by_family(kernels)
     views = {id(k.family): k.family.select(X) for k in kernels}
     root = np.sqrt(target.weight)
     factor = np.column_stack([target.weight, target.weighted])
 
     def block(rows: slice) -> tuple[Array, Array, Array]:
+        """The share of tiles on and right of the diagonal, for rows and their mirror images."""
+        first = rows.start
         products = np.zeros((m, m))
-        sums = np.zeros((m, rows.stop - rows.start, factor.shape[1]))
+        sums = np.zeros((m, n - first, factor.shape[1]))
         diagonal = np.zeros(m)
-        stack = np.empty((m, rows.stop - rows.start, side))
-        for start in range(0, n, side):
+        stack = np.empty((m, rows.stop - first, side))
+        for start in range(first, n, side):
             columns = slice(start, min(start + side, n))
             tile = stack[:, :, : columns.stop - columns.start]
             _fill(tile, groups, kernels, views, rows, columns)
-            sums += tile @ factor[columns]
+            sums[:, : rows.stop - first] += tile @ factor[columns]
             if columns == rows:
                 diagonal = np.einsum("kii,i->k", tile, target.weight[rows])
+            else:
+                mirrored = slice(columns.start - first, columns.stop - first)
+                sums[:, mirrored] += tile.transpose(0, 2, 1) @ factor[rows]
             if not target.uniform:
                 tile *= root[rows, None] * root[columns]
             flat = tile.reshape(m, -1)
-            products += flat @ flat.T
+            products += (1 if columns == rows else 2) * (flat @ flat.T)
         return products, sums, diagonal
 
     between = np.zeros((m, m))
-    sums = np.empty((m, n, factor.shape[1]))
+    sums = np.zeros((m, n, factor.shape[1]))
     diagonal = np.zeros(m)
     for rows, (products, part, part_diagonal) in map_rows(block, n, side):
         between += products
-        sums[:, rows] = part
+        sums[:, rows.start :] += part
         diagonal += part_diagonal
     return centre_products(between, sums, diagonal, target)
 

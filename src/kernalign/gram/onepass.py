@@ -8,6 +8,7 @@ summed exactly in a second pass (`refine`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
@@ -52,7 +53,7 @@ class OnePassSums(PairSums):
             self._products = dictionary_products(kernels, X, target)
         self._bases = [_cardinal_splines(grid) for grid in self._nodes]
         ends = np.cumsum([0, *(grid.size for grid in self._nodes)])
-        self._parts = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._parts = [slice(a, b) for a, b in pairwise(ends)]
 
     def weights_at(self, family: int, z: Array, derivative: int = 0) -> Array:
         """Interpolation weights (k, all nodes) of the points z (k,) of one family."""
@@ -116,7 +117,7 @@ def _nodes(space: SearchSpace, step: float) -> Array:
     count = int(np.ceil((high - low) / step)) + 1
     middle = (low + high) / 2
     half = count / 2 + MARGIN
-    return middle + step * (np.arange(int(2 * half) + 1) - half)
+    return np.asarray(middle + step * (np.arange(int(2 * half) + 1) - half), dtype=float)
 
 
 def _cardinal_splines(grid: Array) -> BSpline:

@@ -54,9 +54,13 @@ def _row_sums(family: ScalarFamily, gamma: Array, X: Array, target: Target) -> A
     factor = np.column_stack([target.weight, target.weighted])
 
     def block(rows: slice) -> Array:
-        sums = np.zeros((G, rows.stop - rows.start, factor.shape[1]))
-        for start in range(0, n, TILE):
+        """The share of tiles on and right of the diagonal, for rows and their mirror images."""
+        first = rows.start
+        sums = np.zeros((G, n - first, factor.shape[1]))
+        left = np.ascontiguousarray(factor[rows].T)
+        for start in range(first, n, TILE):
             columns = slice(start, min(start + TILE, n))
+            mirrored = slice(columns.start - first, columns.stop - first)
             D = family.statistic(X[rows], None if rows == columns else X[columns])
             np.negative(D, out=D)
             K = np.empty_like(D)
@@ -68,10 +72,12 @@ def _row_sums(family: ScalarFamily, gamma: Array, X: Array, target: Target) -> A
                         np.exp(K, out=K)
                     else:
                         np.multiply(K, K, out=K)
-                    sums[node] += K @ right
+                    sums[node, : len(D)] += K @ right
+                    if rows != columns:
+                        sums[node, mirrored] += (left @ K).T
         return sums
 
-    total = np.empty((G, n, factor.shape[1]))
+    total = np.zeros((G, n, factor.shape[1]))
     for rows, sums in map_rows(block, n, TILE):
-        total[:, rows] = sums
+        total[:, rows.start :] += sums
     return total

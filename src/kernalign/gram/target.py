@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -43,6 +44,6 @@ class Target:
         """Whether all weights are one."""
         return bool((self.weight == 1).all())
 
-    def rows(self, index: Array | slice) -> Target:
+    def rows(self, index: Any) -> Target:
         """The target restricted to some rows."""
         return Target(self.values[index], self.weight[index])

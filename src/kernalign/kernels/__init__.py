@@ -10,6 +10,7 @@ from kernalign.kernels.learned import LearnedKernel
 from kernalign.kernels.linear import Linear
 from kernalign.kernels.matern import Matern
 from kernalign.kernels.polynomial import Polynomial
+from kernalign.kernels.precomputed import GramMatrix
 from kernalign.kernels.rational_quadratic import RationalQuadratic
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "FeatureFamily",
     "Fourier",
     "Gaussian",
+    "GramMatrix",
     "Laplacian",
     "LearnedKernel",
     "Linear",

@@ -60,10 +60,11 @@ class Radial(ScalarFamily):
         shift = B.mean(axis=0)
         A = A - shift
         B = A if Z is None else B - shift
-        D = A @ B.T
-        D *= -2
-        D += np.einsum("ik,ik->i", A, A)[:, None]
-        D += np.einsum("jk,jk->j", B, B)
+        # |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
+        a2 = np.einsum("ik,ik->i", A, A)[:, None]
+        b2 = a2 if Z is None else np.einsum("jk,jk->j", B, B)[:, None]
+        left = np.hstack([A, a2, np.ones_like(a2)])
+        D = left @ np.hstack([-2 * B, np.ones_like(b2), b2]).T
         np.maximum(D, 0, out=D)
         if Z is None:
             np.fill_diagonal(D, 0)
@@ -114,8 +115,8 @@ class Radial(ScalarFamily):
 
     # -- parameters ---------------------------------------------------------------------------
 
-    def _fix_constants(self, X: Array) -> None:
-        self._scale = spread(X)
+    def _fix_constants(self, X: Array, weight: Array) -> None:
+        self._scale = spread(X, weight)
 
     def _feature_scale(self, d: int) -> Array:
         """s_k, the spread of each feature on the data the family was resolved on."""

@@ -11,11 +11,13 @@ from kernalign._typing import Array
 SAMPLE = 1000
 
 
-def spread(X: Array) -> Array:
-    """Standard deviation of each column; 1 where a column is constant."""
+def spread(X: Array, weight: Array) -> Array:
+    """Weighted standard deviation of each column; 1 where a column is constant."""
     largest = np.abs(X).max(axis=0)
     largest[largest == 0] = 1.0
-    deviation = (X / largest).std(axis=0)
+    scaled = X / largest
+    scaled -= weight @ scaled / weight.sum()
+    deviation = np.sqrt(weight @ scaled**2 / weight.sum())
     # What is left of a constant column after rounding is not a scale.
     return np.where(deviation > 1e-12, deviation * largest, 1.0)
 
@@ -26,6 +28,7 @@ def distance_range(X: Array, rng: np.random.Generator, metric: str) -> tuple[flo
     Returns (0, 0) where all rows sampled are equal.
     """
     rows = X if len(X) <= SAMPLE else X[rng.choice(len(X), SAMPLE, replace=False)]
+    rows = np.unique(rows, axis=0)
     scale = np.abs(rows - rows[0]).max()
     if scale == 0 or not np.isfinite(scale):
         return 0.0, 0.0

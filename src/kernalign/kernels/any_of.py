@@ -35,8 +35,13 @@ class AnyOf(Family):
                 raise ValueError(f"AnyOf takes kernel families. Got {family!r} instead.")
         return [member for family in self.families for member in family.members()]
 
-    def resolve(self, X: Array, feature_names: Sequence[str] | None = None) -> Self:
-        return type(self)(*(member.resolve(X, feature_names) for member in self.members()))
+    def resolve(
+        self,
+        X: Array,
+        feature_names: Sequence[str] | None = None,
+        weight: Array | None = None,
+    ) -> Self:
+        return type(self)(*(m.resolve(X, feature_names, weight) for m in self.members()))
 
     # scikit-learn reads parameters from the signature, which has none to name here.
 

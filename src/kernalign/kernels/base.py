@@ -42,7 +42,7 @@ class SearchSpace:
         return int(self.lower.size)
 
 
-class Family(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+class Family(BaseEstimator, ABC):
     """A continuous set of kernels.
 
     A subclass gives the formula (`gram`, `diag`), its gradient contracted with a weight matrix
@@ -104,16 +104,22 @@ class Family(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no
 
     # -- data ---------------------------------------------------------------------------------
 
-    def resolve(self, X: Array, feature_names: Sequence[str] | None = None) -> Self:
+    def resolve(
+        self,
+        X: Array,
+        feature_names: Sequence[str] | None = None,
+        weight: Array | None = None,
+    ) -> Self:
         """A copy whose columns are integer positions and whose data-dependent constants are set."""
-        resolved = clone(self)
+        resolved: Self = clone(self)
         if self.columns is not None:
             resolved.columns = column_positions(self, X.shape[1], feature_names)
-        resolved._fix_constants(resolved.select(X))
+        resolved._fix_constants(resolved.select(X), np.ones(len(X)) if weight is None else weight)
         return resolved
 
-    def _fix_constants(self, X: Array) -> None:
-        """Set constants that depend on the data; X holds the family's own columns."""
+    def _fix_constants(self, X: Array, weight: Array) -> None:
+        """Check parameters and set constants that depend on the family's columns of the data."""
+        return
 
     def select(self, X: Array) -> Array:
         """The family's own columns of X."""
@@ -127,8 +133,16 @@ class Family(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no
 
     def at(self, *sigma: float | Sequence[float]) -> BaseKernel:
         """The member kappa_sigma as a kernel of its own, e.g. ``Gaussian().at(1.5)``."""
-        values = np.concatenate([np.atleast_1d(np.asarray(s, dtype=float)) for s in sigma])
-        return BaseKernel(self, values)
+        parts = [np.zeros(0), *(np.atleast_1d(np.asarray(s, dtype=float)) for s in sigma)]
+        return BaseKernel(self, np.concatenate(parts))
+
+    def grid(self, number: int, low: float, high: float) -> list[BaseKernel]:
+        """Members of a one-parameter family at geometrically spaced parameters."""
+        return [self.at(sigma) for sigma in np.geomspace(low, high, number)]
+
+    def linspace(self, low: float, high: float, number: int) -> list[BaseKernel]:
+        """Members of a one-parameter family at equidistant parameters."""
+        return [self.at(sigma) for sigma in np.linspace(low, high, number)]
 
 
 class ScalarFamily(Family):

@@ -58,8 +58,8 @@ class Fourier(FeatureFamily):
     def diag(self, sigma: Array, X: Array) -> Array:
         return np.full(len(X), 3.0)
 
-    def _fix_constants(self, X: Array) -> None:
-        self._scale = spread(X)
+    def _fix_constants(self, X: Array, weight: Array) -> None:
+        self._scale = spread(X, weight)
 
     def _feature_scale(self, d: int) -> Array:
         scale: Array = getattr(self, "_scale", np.ones(d))
@@ -87,7 +87,7 @@ class Fourier(FeatureFamily):
         width = float(np.ptp(X / self._scale)) or 1.0
         step = 1 / width
         if self.bounds is None:
-            low, high = 0.0, len(X) * 2 * np.pi / (POINTS_PER_WAVE * width)
+            low, high = 0.0, len(np.unique(X)) * 2 * np.pi / (POINTS_PER_WAVE * width)
         else:
             low, high = (self.to_search(np.array([b]))[0] for b in self.checked_bounds())
         number = min(LARGEST_SCAN, max(2, int(np.ceil((high - low) / step)) + 1))
@@ -133,10 +133,10 @@ class Dirichlet(Fourier):
 
     parameter = "sigma"
 
-    def _fix_constants(self, X: Array) -> None:
+    def _fix_constants(self, X: Array, weight: Array) -> None:
         if X.shape[1] != 1:
             raise ValueError(
                 "Dirichlet is defined on one column: cos(sigma |x - x'|) is not positive definite "
                 f"on vectors. Got {X.shape[1]} columns; use Fourier, or choose one with columns=."
             )
-        super()._fix_constants(X)
+        super()._fix_constants(X, weight)

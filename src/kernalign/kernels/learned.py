@@ -14,7 +14,7 @@ from kernalign._typing import Array
 from kernalign.kernels.base import BaseKernel
 
 
-class LearnedKernel(Kernel):  # type: ignore[misc]  # scikit-learn ships no types
+class LearnedKernel(Kernel):
     """k = sum_t weights_t kernels_t, callable as ``k(X)`` or ``k(X, Z)``.
 
     Normalised so that the centred Gram matrix of the training rows has mean diagonal one

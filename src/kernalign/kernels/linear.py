@@ -24,8 +24,8 @@ class Linear(FeatureFamily):
     def __init__(self, *, columns: Sequence[int | str] | slice | None = None):
         self.columns = columns
 
-    def _fix_constants(self, X: Array) -> None:
-        self._scale = spread(X) * np.sqrt(X.shape[1])
+    def _fix_constants(self, X: Array, weight: Array) -> None:
+        self._scale = spread(X, weight) * np.sqrt(X.shape[1])
 
     def _scaled(self, X: Array) -> Array:
         scaled: Array = X / getattr(self, "_scale", np.ones(X.shape[1]))

@@ -30,12 +30,12 @@ class Matern(Radial):
         super().__init__(ard, columns=columns, bounds=bounds)
         self.nu = nu
 
-    def _fix_constants(self, X: Array) -> None:
+    def _fix_constants(self, X: Array, weight: Array) -> None:
         if self.nu not in SMOOTHNESS:
             raise ValueError(
                 f"The 'nu' parameter of Matern must be one of {SMOOTHNESS}. Got {self.nu} instead."
             )
-        super()._fix_constants(X)
+        super()._fix_constants(X, weight)
 
     def constants(self) -> dict[str, float]:
         return {"nu": self.nu}

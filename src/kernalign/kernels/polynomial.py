@@ -32,14 +32,15 @@ class Polynomial(ScalarFamily):
         self.columns = columns
         self.bounds = bounds
 
-    def _fix_constants(self, X: Array) -> None:
+    def _fix_constants(self, X: Array, weight: Array) -> None:
         if not (isinstance(self.degree, int | np.integer) and self.degree >= 1):
             raise ValueError(
                 "The 'degree' parameter of Polynomial must be an int in [1, inf). "
                 f"Got {self.degree!r} instead."
             )
         largest = np.abs(X).max() or 1.0
-        mean_square = np.einsum("ik,ik->", X / largest, X / largest) / len(X)
+        squares = np.einsum("ik,ik->i", X / largest, X / largest)
+        mean_square = weight @ squares / weight.sum()
         self._scale = float(largest * np.sqrt(mean_square)) or 1.0
 
     def constants(self) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,10 +12,25 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from kernalign._typing import Array
-from kernalign._validation import check_rows, check_weights
+from kernalign._validation import check_labelled_rows, check_weights
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.targets import infer_target
+
+
+@dataclass(frozen=True)
+class DualModel:
+    """f(x) = sum_i k(x, x_i) coefficients_i + intercept.
+
+    coefficients : (n,), or (n, c) for c outputs; intercept : number or (c,).
+    """
+
+    coefficients: Array
+    intercept: Any
+
+    def predict(self, K: Array) -> Array:
+        """Outputs for the rows of K = k(X, training rows)."""
+        return K @ self.coefficients + self.intercept
 
 
 @dataclass(frozen=True)
@@ -25,16 +40,19 @@ class Learned:
     kernel : the learned kernel, normalised.
     alignment : its centred alignment with the target on the training rows.
     history : one record per iteration.
+    machine : for one-stage learners, the machine trained together with the kernel: its outputs are
+        `machine.predict(kernel(X, rows))`, with the rows that `learn` was given.
     extra : further fitted attributes, by name.
     """
 
     kernel: LearnedKernel
     alignment: float
     history: list[dict[str, Any]]
+    machine: DualModel | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-class Learner(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships no types
+class Learner(BaseEstimator, ABC):
     """Base of all kernel learners: estimators with `fit(X, y)`, `kernel_` and `history_`.
 
     A subclass implements `learn`. Everything above, from `KernelClassifier` to the command line,
@@ -57,7 +75,7 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships n
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
         """
-        X, y = check_rows(self, X, y, reset=True, min_rows=2, multi_output=True)
+        X, y = check_labelled_rows(self, X, y, multi_output=True)
         weight = check_weights(sample_weight, X)
         return self.fit_target(X, infer_target(y, weight), getattr(self, "feature_names_in_", None))
 
@@ -72,9 +90,29 @@ class Learner(BaseEstimator, ABC):  # type: ignore[misc]  # scikit-learn ships n
         self.kernel_ = learned.kernel
         self.alignment_ = learned.alignment
         self.history_ = learned.history
+        if learned.machine is not None:
+            self.machine_ = learned.machine
         for name, value in learned.extra.items():
             setattr(self, name, value)
         return self
+
+    #: Whether learning the kernel also trains the machine (then `Learned.machine` is set).
+    one_stage: bool = False
+
+    def regularised(self, C: float) -> Learner:
+        """An unfitted copy with weight C on the loss; one-stage learners only."""
+        raise TypeError(f"{type(self).__name__} has no regularisation of its own.")
+
+    def path(
+        self,
+        X: Array,
+        target: Target,
+        values: Array,
+        feature_names: Sequence[str] | None = None,
+    ) -> Iterator[Learned]:
+        """`learn` at each C of ascending `values`; a subclass may start one from the last."""
+        for C in values:
+            yield self.regularised(float(C)).learn(X, target, feature_names)
 
     def for_folds(self) -> Learner:
         """An unfitted copy for cross-validation folds, with what `fit` chose held fixed."""

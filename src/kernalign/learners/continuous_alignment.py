@@ -117,7 +117,7 @@ class ContinuousAlignment(Learner):
                 "The 'family' parameter of ContinuousAlignment must be a kernel family such as "
                 f"Gaussian(). Got {family!r} instead."
             )
-        families = family.resolve(X, feature_names).members()
+        families = family.resolve(X, feature_names, target.weight).members()
         penalty, tried = self._choose_penalty(families, X, target, settings, rng)
         problem = penalised_problem(families, X, penalty, settings, rng)
         found = problem.solve(X, target)
@@ -130,7 +130,7 @@ class ContinuousAlignment(Learner):
             )
         kernel = LearnedKernel(found.kernels, found.weights)
         extra = {"penalty_": penalty, "penalty_path_": tried}
-        return Learned(kernel, found.alignment, found.history, extra)
+        return Learned(kernel, found.alignment, found.history, extra=extra)
 
     def for_folds(self) -> ContinuousAlignment:
         copy: ContinuousAlignment = clone(self)
@@ -154,7 +154,7 @@ class ContinuousAlignment(Learner):
             check_number(self, "penalty", 0, closed=True)
             return float(self.penalty), []
         else:
-            values = [float(value) for value in self.penalty]
+            values = [float(value) for value in np.atleast_1d(np.asarray(self.penalty))]
             if not values or not all(value >= 0 for value in values):
                 raise ValueError(
                     "The 'penalty' parameter of ContinuousAlignment must be a number in [0, inf], "

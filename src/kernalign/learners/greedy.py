@@ -105,7 +105,7 @@ def grow(
 ) -> list[float]:
     """Choose kernels one after the other; returns the objective of each."""
     F = CenteredAlignment(sums.T)
-    objectives = []
+    objectives: list[float] = []
 
     def search(make: Callable[[CenteredAlignment, Element], Objective], t: int) -> Element:
         family, found = _best_of_families(make(F, K), sums, spaces, settings, warm[t : t + 1])

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign.criteria import centered_alignment
 from kernalign.gram import Target, pair_sums
 from kernalign.kernels import Family, LearnedKernel, SearchSpace
@@ -122,7 +122,7 @@ def _untied(family: Family, tied: Family, z: Array, X: Array) -> Array:
     return family.to_search(family.untie(tied.from_search(z), family.select(X).shape[1]))
 
 
-def _split(target: Target, fraction: float, rng: np.random.Generator) -> tuple[Array, Array]:
+def _split(target: Target, fraction: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
     """Rows to learn from and rows held out, each class in proportion."""
     n = len(target.weight)
     key = rng.random(n)

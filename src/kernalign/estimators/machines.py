@@ -1,0 +1,154 @@
+"""The machines of the second stage, trained on a precomputed Gram matrix.
+
+A machine knows how to train along a path of its regularisation parameter, from the strongest to
+the weakest, as cheaply as it can.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, SVR
+
+from kernalign._typing import Array
+from kernalign.learners import DualModel
+
+#: 10^{-5, -4.5, ..., 5}: the paper's values of C.
+C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)
+#: Iterations after which libsvm is stopped: large C on a low-rank Gram would go on for hours.
+ITERATIONS = 100_000
+
+
+class Machine(ABC):
+    """A second stage with one regularisation parameter, larger being weaker."""
+
+    @abstractmethod
+    def fit(self, K: Array, y: Array, weight: Array, value: float) -> Any:
+        """Train at one value; the result predicts from rows of the Gram matrix."""
+
+    def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
+        """Outputs on K_test (values, rows, ...) for ascending values."""
+        return np.stack([self.outputs(self.fit(K, y, weight, v), K_test) for v in values])
+
+    @abstractmethod
+    def outputs(self, fitted: Any, K: Array) -> Array:
+        """Decision values (classification) or predictions (regression)."""
+
+
+class SupportVectorClassifier(Machine):
+    """min 1/2 |f|^2 + C sum_i w_i hinge(y_i, f(x_i) + b), by libsvm."""
+
+    def fit(self, K: Array, y: Array, weight: Array, value: float) -> SVC:
+        machine = SVC(
+            kernel="precomputed",
+            C=value,
+            max_iter=ITERATIONS,
+            break_ties=len(np.unique(y)) > 2,
+        )
+        return _fit_quietly(machine, K, y, weight)
+
+    def outputs(self, fitted: SVC, K: Array) -> Array:
+        return fitted.decision_function(K)
+
+    def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
+        outputs = []
+        for value in values:
+            fitted = self.fit(K, y, weight, value)
+            outputs.append(self.outputs(fitted, K_test))
+            if _unbounded(fitted, weight, value) or np.max(fitted.n_iter_) >= ITERATIONS:
+                # No dual variable is at its bound, so a larger C changes nothing; or libsvm did
+                # not get there in time, and would be further from it with a larger C.
+                break
+        outputs += [outputs[-1]] * (len(values) - len(outputs))
+        return np.stack(outputs)
+
+
+class RidgeRegressor(Machine):
+    """Kernel ridge regression with a constant: min sum_i w_i (y_i - b - f(x_i))^2 + |f|^2 / C.
+
+    One eigendecomposition serves every C.
+    """
+
+    def fit(self, K: Array, y: Array, weight: Array, value: float) -> DualModel:
+        mean, root, values, vectors, right = self._decompose(K, y, weight)
+        return DualModel(root * (vectors @ (right / (values + 1 / value))), mean)
+
+    def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
+        mean, root, eigenvalues, vectors, right = self._decompose(K, y, weight)
+        left = K_test @ (root[:, None] * vectors)
+        return mean + np.stack([left @ (right / (eigenvalues + 1 / v)) for v in values])
+
+    def outputs(self, fitted: DualModel, K: Array) -> Array:
+        return fitted.predict(K)
+
+    def _decompose(self, K: Array, y: Array, weight: Array) -> tuple[Any, ...]:
+        mean = weight @ y / weight.sum()
+        root = np.sqrt(weight)
+        values, vectors = eigh(K * np.outer(root, root), overwrite_a=True, driver="evd")
+        return mean, root, np.maximum(values, 0), vectors, vectors.T @ (root * (y - mean))
+
+
+class SupportVectorRegressor(Machine):
+    """Epsilon-insensitive regression by libsvm, epsilon in units of the response's spread."""
+
+    def __init__(self, epsilon: float = 0.1):
+        self.epsilon = epsilon
+
+    def fit(self, K: Array, y: Array, weight: Array, value: float) -> SVR:
+        machine = SVR(kernel="precomputed", C=value, epsilon=self.epsilon, max_iter=ITERATIONS)
+        return _fit_quietly(machine, K, y, weight)
+
+    def outputs(self, fitted: SVR, K: Array) -> Array:
+        return fitted.predict(K)
+
+
+class Precomputed(Machine):
+    """Any scikit-learn estimator with kernel="precomputed"."""
+
+    def __init__(self, estimator: Any):
+        self.estimator = clone(estimator)
+        params = estimator.get_params()
+        if params.get("kernel", params.get("metric")) != "precomputed":
+            raise ValueError(
+                "The 'machine' parameter must be an estimator with kernel='precomputed'. "
+                f"Got {estimator!r} instead."
+            )
+        self.parameter = next((name for name in ("C", "alpha") if name in params), None)
+
+    def fit(self, K: Array, y: Array, weight: Array, value: float) -> Any:
+        machine = clone(self.estimator)
+        if self.parameter == "alpha":
+            machine.set_params(alpha=1 / value)
+        elif self.parameter == "C":
+            machine.set_params(C=value)
+        return _fit_quietly(machine, K, y, weight)
+
+    def outputs(self, fitted: Any, K: Array) -> Array:
+        for name in ("decision_function", "predict_proba", "predict"):
+            if hasattr(fitted, name):
+                out = np.asarray(getattr(fitted, name)(K), dtype=float)
+                break
+        if name == "predict_proba" and out.shape[1] == 2:
+            out = out[:, 1] - out[:, 0]
+        return out
+
+
+def _fit_quietly(machine: Any, K: Array, y: Array, weight: Array) -> Any:
+    """Fit; that libsvm met its iteration limit is seen in `n_iter_`, not in a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        if (weight == 1).all():
+            return machine.fit(K, y)
+        return machine.fit(K, y, sample_weight=weight)
+
+
+def _unbounded(fitted: SVC, weight: Array, C: float) -> bool:
+    """Whether every dual variable is strictly below its bound C w_i."""
+    bound = C * weight[fitted.support_]
+    return bool((np.abs(fitted.dual_coef_) < bound * (1 - 1e-6)).all())

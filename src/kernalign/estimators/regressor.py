@@ -1,0 +1,137 @@
+"""Regression: learn a kernel, train a machine on it."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.model_selection import KFold, check_cv
+
+from kernalign._typing import Array
+from kernalign._validation import check_choice, check_labelled_rows, check_weights
+from kernalign.estimators.base import KernelEstimator
+from kernalign.estimators.classifier import regularisation_values
+from kernalign.estimators.machines import (
+    Machine,
+    Precomputed,
+    RidgeRegressor,
+    SupportVectorRegressor,
+)
+from kernalign.estimators.selection import Split, select, splits_of_used_rows
+from kernalign.learners.targets import response_target
+
+MACHINES = {"ridge": RidgeRegressor, "svr": SupportVectorRegressor}
+
+
+class KernelRegressor(RegressorMixin, KernelEstimator):
+    """A regressor that learns its kernel from the data.
+
+    Parameters
+    ----------
+    learner : Learner, default ContinuousAlignment()
+        How the kernel is learned; the target kernel is y y'.
+    machine : {"ridge", "svr"} or estimator with kernel="precomputed"
+        Kernel ridge regression, support vector regression (epsilon 0.1 of the response's spread),
+        or any estimator, whose `C` (or 1/`alpha`) is chosen in the same way.
+    C : "cv", float or sequence of floats
+        Weight of the loss; for ridge regression 1/alpha. As in `KernelClassifier`.
+    cv : int or cross-validation splitter
+        Folds for the choice of C.
+    nested : bool
+        Learn the kernel again inside each fold, so that the choice of C is honest.
+
+    Attributes
+    ----------
+    kernel_, alignment_, history_, C_, cv_results_, n_features_in_, feature_names_in_ :
+        as in `KernelClassifier`; `cv_results_` holds the mean squared error of each C.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from kernalign import KernelRegressor
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> KernelRegressor().fit(X[:150], y[:150]).score(X[150:], y[150:]) > 0.8
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        machine: Any = "ridge",
+        *,
+        C: Any = "cv",
+        cv: Any = 5,
+        nested: bool = True,
+    ):
+        self.learner = learner
+        self.machine = machine
+        self.C = C
+        self.cv = cv
+        self.nested = nested
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the kernel, choose C, train the machine."""
+        X, y = check_labelled_rows(self, X, y, y_numeric=True)
+        check_choice(self, "nested", (True, False))
+        y = np.asarray(y, dtype=float)
+        weight = check_weights(sample_weight, X)
+        used = weight > 0
+        folds = self._folds(X, used)
+        X, y, weight = X[used], y[used], weight[used]
+        target = response_target(y, weight)
+        self._learn(X, target)
+        # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
+        self._offset = float(weight @ y / weight.sum())
+        spread = float(np.sqrt(weight @ (y - self._offset) ** 2 / weight.sum()))
+        self._spread = spread if spread > 0 and np.isfinite(spread) else 1.0
+        scaled = (y - self._offset) / self._spread
+        machine = self._machine()
+        values = regularisation_values(self, machine)
+        if values.size > 1:
+            chosen = select(
+                machine,
+                values,
+                folds,
+                _squared_loss,
+                X,
+                scaled,
+                target,
+                self.learner_,
+                self.nested,
+                getattr(self, "feature_names_in_", None),
+            )
+            self.C_ = chosen.value
+            self.cv_results_ = {"C": chosen.values, "error": chosen.losses * self._spread**2}
+        else:
+            self.C_ = float(values[0])
+            self.cv_results_ = {"C": values, "error": np.array([np.nan])}
+        self.machine_ = machine.fit(self.kernel_(X), scaled, weight, self.C_)
+        return self
+
+    def _machine(self) -> Machine:
+        if isinstance(self.machine, str):
+            check_choice(self, "machine", tuple(MACHINES))
+            return MACHINES[self.machine]()
+        return Precomputed(self.machine)
+
+    def _folds(self, X: Array, used: Any) -> list[Split]:
+        cv = self.cv
+        if isinstance(cv, numbers.Integral):
+            rows = int(used.sum())
+            if rows < 2:
+                raise ValueError(f"KernelRegressor needs at least two rows. Got {rows}.")
+            cv = KFold(min(int(cv), rows), shuffle=True, random_state=0)
+        return splits_of_used_rows(check_cv(cv).split(X), used)
+
+    def predict(self, X: Any) -> Array:
+        """The response of each row."""
+        columns = getattr(getattr(self, "machine_", None), "support_", None)
+        parts = [self.machine_.predict(K) for _, K in self._blocks(X, columns)]
+        return np.concatenate(parts) * self._spread + self._offset
+
+
+def _squared_loss(y: Array, outputs: Array) -> Array:
+    """Squared errors: (values, rows)."""
+    return (outputs - y) ** 2

@@ -1,0 +1,103 @@
+"""A Gram matrix that the user computed, as a kernel on row numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels.base import Family, SearchSpace
+
+#: Relative departure from symmetry, and relative size of negative eigenvalues, put down to
+#: rounding.
+SYMMETRY, EIGENVALUE = 1e-8, 1e-8
+
+
+class GramMatrix(Family):
+    """kappa(i, j) = K[i, j], for X whose single column holds row numbers of K.
+
+    Parameters
+    ----------
+    matrix : (N, N) symmetric positive semidefinite array
+        Kernel values of all objects, those of prediction included.
+    clip : bool
+        Set negative eigenvalues to zero instead of refusing them.
+    name : str
+        How error messages call the matrix.
+    """
+
+    parameter = "none"
+    columns = None
+
+    def __init__(self, matrix: Any, *, clip: bool = False, name: str = "The Gram matrix"):
+        self.matrix = matrix
+        self.clip = clip
+        self.name = name
+
+    def resolve(
+        self,
+        X: Array,
+        feature_names: Any = None,
+        weight: Array | None = None,
+    ) -> GramMatrix:
+        resolved = GramMatrix(checked_gram(self.matrix, self.clip, self.name), name=self.name)
+        resolved._rows(X)
+        return resolved
+
+    def _rows(self, X: Array) -> Any:
+        n = len(self.matrix)
+        rows = X[:, 0].astype(int)
+        if X.shape[1] != 1 or (rows != X[:, 0]).any() or rows.min() < 0 or rows.max() >= n:
+            raise ValueError(
+                f"With Gram matrices X must be one column of row numbers from 0 to {n - 1}. "
+                f"Got {X.shape[1]} columns with values from {X.min():g} to {X.max():g}."
+            )
+        return rows
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        rows = self._rows(X)
+        return np.asarray(self.matrix, dtype=float)[
+            np.ix_(rows, rows if Z is None else self._rows(Z))
+        ]
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        rows = self._rows(X)
+        return np.asarray(self.matrix, dtype=float)[rows, rows]
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        return np.zeros(0)
+
+    def describe(self, sigma: Array) -> dict[str, float | list[float]]:
+        return {}
+
+    def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
+        raise TypeError("A Gram matrix is a single kernel: there is nothing to search.")
+
+
+def checked_gram(matrix: Any, clip: bool, name: str) -> Array:
+    """A finite, symmetric, positive semidefinite matrix, or one sentence saying by how much not."""
+    K = np.asarray(matrix, dtype=float)
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
+        raise ValueError(f"{name} must be a square matrix. Got shape {K.shape} instead.")
+    if not np.isfinite(K).all():
+        raise ValueError(f"{name} must hold finite numbers. Got NaN or infinity.")
+    size = float(np.abs(K).max())
+    if size == 0:
+        raise ValueError(f"{name} is all zeros: it cannot tell any two rows apart.")
+    gap = float(np.abs(K - K.T).max())
+    if gap > SYMMETRY * size:
+        raise ValueError(
+            f"{name} must be symmetric. The largest |K - K'| is {gap:.3g}, with entries up to "
+            f"{size:.3g}."
+        )
+    values, vectors = np.linalg.eigh(K)
+    if values[0] >= -EIGENVALUE * values[-1]:
+        return K
+    if not clip:
+        raise ValueError(
+            f"{name} must be positive semidefinite. Its smallest eigenvalue is {values[0]:.3g}, "
+            f"its largest {values[-1]:.3g}; GramMatrix(K, clip=True).at() sets negative "
+            "eigenvalues to zero."
+        )
+    return (vectors * np.maximum(values, 0)) @ vectors.T
