@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
+
+#: The pool of the `blocks_in_threads` that encloses the caller, None for a single thread.
+_pool: ContextVar[tuple[ThreadPoolExecutor | None, int] | None] = ContextVar("pool", default=None)
 
 
 @cache
@@ -29,29 +34,46 @@ def thread_count() -> int:
     return max((pool["num_threads"] for pool in pools), default=1)
 
 
+@contextmanager
+def blocks_in_threads() -> Iterator[tuple[ThreadPoolExecutor | None, int]]:
+    """Hold one pool of threads, and BLAS to one thread, for all calls of `map_rows` inside."""
+    enclosing = _pool.get()
+    if enclosing is not None:
+        yield enclosing
+        return
+    threads = thread_count()
+    with _controller().limit(limits=1, user_api="blas"):
+        pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        token = _pool.set((pool, threads))
+        try:
+            yield pool, threads
+        finally:
+            _pool.reset(token)
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
+
+
 def map_rows(
     function: Callable[[slice], Result], n: int, size: int
 ) -> Iterator[tuple[slice, Result]]:
     """Yield (rows, function(rows)) for consecutive blocks of `size` rows, in order."""
     blocks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    threads = min(thread_count(), len(blocks))
-    with _controller().limit(limits=1, user_api="blas"):
-        if threads <= 1:
+    with blocks_in_threads() as (pool, threads):
+        if pool is None or len(blocks) == 1:
             for rows in blocks:
                 yield rows, function(rows)
             return
-        with ThreadPoolExecutor(threads) as pool:
-            pending: deque[tuple[slice, Future[Result]]] = deque()
-            try:
-                for rows in blocks:
-                    pending.append((rows, pool.submit(function, rows)))
-                    # Results wait for their turn; a bounded queue bounds their memory.
-                    if len(pending) > 2 * threads:
-                        done, future = pending.popleft()
-                        yield done, future.result()
-                while pending:
+        pending: deque[tuple[slice, Future[Result]]] = deque()
+        try:
+            for rows in blocks:
+                pending.append((rows, pool.submit(function, rows)))
+                # Results wait for their turn; a bounded queue bounds their memory.
+                if len(pending) > 2 * threads:
                     done, future = pending.popleft()
                     yield done, future.result()
-            finally:
-                for _, future in pending:
-                    future.cancel()
+            while pending:
+                done, future = pending.popleft()
+                yield done, future.result()
+        finally:
+            for _, future in pending:
+                future.cancel()

@@ -17,8 +17,14 @@ from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET, Element, PairSums,
 from kernalign.gram.target import Target
 from kernalign.kernels import Family
 
-#: Rows of a block.
-ROWS = 128
+#: Rows of a block; data of up to WHOLE rows are one block, where threads would cost more than
+#: they save.
+ROWS, WHOLE = 128, 400
+
+
+def block_rows(n: int) -> int:
+    """Rows of a block: a function of n alone, so that sums do not depend on the machine."""
+    return n if n <= WHOLE else ROWS
 
 
 class BlockSums(PairSums):
@@ -65,7 +71,7 @@ class BlockSums(PairSums):
                 part[inside, inside] += c[IDENTITY] * target.weight[a:b]
             return parts
 
-        blocks = [parts for _, parts in map_rows(block, n, ROWS)]
+        blocks = [parts for _, parts in map_rows(block, n, block_rows(n))]
         return [[parts[e] for parts in blocks] for e in range(len(elements))]
 
     def _gram(self, atom: int, rows: slice) -> Array:
@@ -77,7 +83,9 @@ class BlockSums(PairSums):
     def _row_means(self, atom: int) -> Array:
         sums = np.zeros(len(self.target.weight))
         weight = self.target.weight
-        for rows, K in map_rows(lambda rows: self._gram(atom, rows), len(sums), ROWS):
+        for rows, K in map_rows(
+            lambda rows: self._gram(atom, rows), len(sums), block_rows(len(sums))
+        ):
             add_row_sums(sums, K, rows, weight)
         means: Array = sums / self.target.total
         return means
@@ -111,12 +119,13 @@ class _BlockProbe(Probe):
     def products(self, z: Array) -> tuple[Array, float]:
         weight, N = self._target.weight, self._target.total
         n = len(weight)
+        size = block_rows(n)
         sigma = self._family.from_search(z)
         uniform = self._target.uniform
 
         def block(rows: slice) -> tuple[Array, Array, float]:
             K = block_gram(self._family, sigma, self._X, rows)
-            i = rows.start // ROWS
+            i = rows.start // size
             inner = np.array([np.vdot(E[i], K) for E in self._elements])
             inside = rows.stop - rows.start
             if uniform:
@@ -131,7 +140,7 @@ class _BlockProbe(Probe):
         square = 0.0
         sums = np.zeros(n)
         self._grams = []
-        for rows, (K, part, part_square) in map_rows(block, n, ROWS):
+        for rows, (K, part, part_square) in map_rows(block, n, size):
             inner += part
             square += part_square
             add_row_sums(sums, K, rows, weight)
@@ -145,9 +154,10 @@ class _BlockProbe(Probe):
         sigma = self._family.from_search(z)
         weight, means = self._target.weight, self._means
         grand = float(weight @ means) / self._target.total
+        size = block_rows(len(weight))
 
         def block(rows: slice) -> Array:
-            i = rows.start // ROWS
+            i = rows.start // size
             a, b = rows.start, rows.stop
             K = self._grams[i]
             W = sum(d * E[i] for d, E in zip(d_products, self._elements, strict=True))
@@ -165,6 +175,6 @@ class _BlockProbe(Probe):
             return slope
 
         slope = np.zeros(z.size)
-        for _, part in map_rows(block, len(weight), ROWS):
+        for _, part in map_rows(block, len(weight), size):
             slope += part
         return slope

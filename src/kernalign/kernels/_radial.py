@@ -9,7 +9,7 @@ once and with no array of size n x n x d.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -47,8 +47,8 @@ class Radial(ScalarFamily):
         """f(D), overwriting D where that saves memory."""
 
     @abstractmethod
-    def profile_slope(self, D: Array, K: Array) -> Array:
-        """f'(D), given K = f(D)."""
+    def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
+        """f'(D), given K = f(D); `distances()` computes D where K does not suffice."""
 
     # -- formula ------------------------------------------------------------------------------
 
@@ -77,13 +77,15 @@ class Radial(ScalarFamily):
         return np.ones(len(X))
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        if self.ard:
+            A = self.profile_slope(lambda: self.distances(sigma, X, Z), K)
+            A *= W
+            return self._contract(A, X, X if Z is None else Z)
         D = self.distances(sigma, X, Z)
-        A = self.profile_slope(D, K)
+        A = self.profile_slope(lambda: D, K)
         A *= W
-        if not self.ard:
-            # dD / d log sigma = -2 D
-            return np.array([-2 * np.vdot(A, D)])
-        return self._contract(A, X, X if Z is None else Z)
+        # dD / d log sigma = -2 D
+        return np.array([-2 * np.vdot(A, D)])
 
     def _contract(self, A: Array, X: Array, Z: Array) -> Array:
         """sum_ij A_ij ((x_ik - z_jk) / s_k)^2 for each k: dD/dz_k with z_k = (s_k / sigma_k)^2."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kernalign._typing import Array
@@ -39,5 +41,5 @@ class Gaussian(Radial):
         np.negative(D, out=D)
         return np.exp(D, out=D)
 
-    def profile_slope(self, D: Array, K: Array) -> Array:
+    def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         return -K

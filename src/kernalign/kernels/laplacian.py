@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -29,7 +31,7 @@ class Laplacian(Radial):
         np.negative(D, out=D)
         return np.exp(D, out=D)
 
-    def profile_slope(self, D: Array, K: Array) -> Array:
+    def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         return -K
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:

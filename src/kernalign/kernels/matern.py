@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -49,8 +49,8 @@ class Matern(Radial):
             return (1 + u) * decay
         return (1 + u + u**2 / 3) * decay
 
-    def profile_slope(self, D: Array, K: Array) -> Array:
-        u = np.sqrt(2 * self.nu * D)
+    def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
+        u = np.sqrt(2 * self.nu * distances())
         if self.nu == 0.5:
             # Unbounded at D = 0, where every derivative of D vanishes faster: 0 is the limit.
             return -0.5 * np.divide(K, u, out=np.zeros_like(K), where=u > 0)

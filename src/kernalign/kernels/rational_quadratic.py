@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from kernalign._typing import Array
@@ -43,7 +45,7 @@ class RationalQuadratic(Radial):
     def profile(self, D: Array) -> Array:
         raise TypeError("The profile of RationalQuadratic depends on alpha: use gram.")
 
-    def profile_slope(self, D: Array, K: Array) -> Array:
+    def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         raise TypeError("The profile of RationalQuadratic depends on alpha: use gradient.")
 
     def to_search(self, sigma: Array) -> Array:

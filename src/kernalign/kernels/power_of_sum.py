@@ -1,0 +1,125 @@
+"""A power of a sum of kernels: products of kernels, beyond their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels.base import BaseKernel, Family, SearchSpace
+
+
+class PowerOfSum(Family):
+    """kappa_mu(x, x') = (sum_k mu_k kappa_k(x, x'))^degree, mu >= 0, degree an integer >= 1.
+
+    Element-wise products of positive semidefinite matrices are positive semidefinite (Schur), so
+    it is a kernel. Its parameters are the weights mu of the kernels given.
+
+    Parameters
+    ----------
+    kernels : sequence of BaseKernel
+    degree : int
+
+    Examples
+    --------
+    >>> from kernalign.kernels import Gaussian
+    >>> from kernalign.kernels.power_of_sum import PowerOfSum
+    >>> PowerOfSum([Gaussian().at(0.5), Gaussian().at(2)], degree=2).at([0.7, 0.3])
+    (0.7 * Gaussian(sigma=0.5) + 0.3 * Gaussian(sigma=2))^2
+    """
+
+    parameter = "mu"
+    #: The kernels select their own columns.
+    columns = None
+
+    def __init__(self, kernels: Sequence[BaseKernel], degree: int = 2):
+        self.kernels = kernels
+        self.degree = degree
+
+    def at(self, *sigma: float | Sequence[float]) -> BaseKernel:
+        """The kernel with weights mu, given as one sequence or one by one."""
+        mu = super().at(*sigma).sigma
+        if mu.size != len(self.kernels) or not ((mu >= 0) & np.isfinite(mu)).all():
+            raise ValueError(
+                f"A PowerOfSum of {len(self.kernels)} kernels takes as many weights in [0, inf). "
+                f"Got {mu.tolist()} instead."
+            )
+        return PowerOfSumKernel(self, mu)
+
+    def resolve(
+        self,
+        X: Array,
+        feature_names: Sequence[str] | None = None,
+        weight: Array | None = None,
+    ) -> Self:
+        if not (isinstance(self.degree, int | np.integer) and self.degree >= 1):
+            raise ValueError(
+                "The 'degree' parameter of PowerOfSum must be an int in [1, inf). "
+                f"Got {self.degree!r} instead."
+            )
+        resolved = [
+            BaseKernel(k.family.resolve(X, feature_names, weight), k.sigma) for k in self.kernels
+        ]
+        return type(self)(resolved, self.degree)
+
+    def _sum(self, mu: Array, X: Array, Z: Array | None) -> Array:
+        total = np.zeros((len(X), len(X) if Z is None else len(Z)))
+        for weight, kernel in zip(mu, self.kernels, strict=True):
+            if weight != 0:
+                total += weight * kernel(X, Z)
+        return total
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        powers: Array = self._sum(sigma, X, Z) ** self.degree
+        return powers
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        total = np.zeros(len(X))
+        for weight, kernel in zip(sigma, self.kernels, strict=True):
+            total += weight * kernel.diag(X)
+        return total**self.degree
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        # d K / d mu_k = degree T^(degree - 1) o K_k. T cannot be told from K where degree is even.
+        outer = self.degree * W * self._sum(sigma, X, Z) ** (self.degree - 1)
+        return np.array([np.vdot(outer, kernel(X, Z)) for kernel in self.kernels])
+
+    # The weights are searched as they are: they may be zero.
+
+    def to_search(self, sigma: Array) -> Array:
+        return sigma
+
+    def from_search(self, z: Array) -> Array:
+        return z
+
+    def d_sigma_d_z(self, sigma: Array) -> Array:
+        return np.ones_like(sigma)
+
+    def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
+        raise TypeError(
+            "The weights of a PowerOfSum have no scale of their own to search: PolynomialMKL "
+            "learns them."
+        )
+
+    def constants(self) -> dict[str, float]:
+        return {"degree": self.degree}
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        # scikit-learn's would cut a long list short, and kernels are compared by it.
+        return f"PowerOfSum([{', '.join(map(repr, self.kernels))}], degree={self.degree})"
+
+
+class PowerOfSumKernel(BaseKernel):
+    """One member of `PowerOfSum`, printed as the formula that it is."""
+
+    family: PowerOfSum
+
+    def __repr__(self) -> str:
+        terms = [
+            f"{mu:.3g} * {kernel!r}"
+            for mu, kernel in zip(self.sigma, self.family.kernels, strict=True)
+            if mu != 0
+        ]
+        return f"({' + '.join(terms) or '0'})^{self.family.degree}"
