@@ -1,18 +1,20 @@
-"""What the estimators share: learn a kernel, keep the rows it needs, evaluate it in blocks."""
+"""What the estimators share: parameters, the learned kernel, evaluation in blocks."""
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from kernalign._typing import Array
-from kernalign._validation import check_rows
-from kernalign.gram import Target
+from kernalign._validation import check_choice, check_number, check_rows
+from kernalign.estimators.machines import C_GRID, Machine, Precomputed
+from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
 from kernalign.kernels.learned import rows_within_budget
 from kernalign.learners import ContinuousAlignment, Learner
 
@@ -20,22 +22,24 @@ from kernalign.learners import ContinuousAlignment, Learner
 class KernelEstimator(BaseEstimator):
     """Base of `KernelClassifier`, `KernelRegressor` and `KernelFeatures`."""
 
-    def _learn(self, X: Array, target: Target) -> None:
-        """Learn the kernel; the rows used are kept."""
+    def _checked_learner(self) -> Learner:
         learner = ContinuousAlignment() if self.learner is None else self.learner
         if not isinstance(learner, Learner):
             raise ValueError(
                 f"The 'learner' parameter of {type(self).__name__} must be a kernel learner such "
                 f"as ContinuousAlignment(). Got {learner!r} instead."
             )
-        names = getattr(self, "feature_names_in_", None)
-        self.learner_ = clone(learner).fit_target(X, target, names)
-        self.kernel_ = self.learner_.kernel_
-        self.alignment_ = self.learner_.alignment_
-        self.history_ = self.learner_.history_
+        return learner
+
+    def _keep(self, learner: Learner, X: Array) -> None:
+        """Publish a fitted learner and the rows that its kernel is evaluated against."""
+        self.learner_ = learner
+        self.kernel_ = learner.kernel_
+        self.alignment_ = learner.alignment_
+        self.history_ = learner.history_
         self.X_fit_ = X
 
-    def _blocks(self, X: Any, columns: Any = None) -> Iterator[tuple[slice, Array]]:
+    def _blocks(self, X: Any, columns: Any = None) -> Iterator[Array]:
         """k(X, X_fit) in blocks of rows; zero outside `columns`, if given."""
         check_is_fitted(self)
         X = check_rows(self, X)
@@ -47,4 +51,45 @@ class KernelEstimator(BaseEstimator):
                 full = np.zeros((len(K), n))
                 full[:, columns] = K
                 K = full
-            yield rows, K
+            yield K
+
+
+class KernelPredictor(KernelEstimator):
+    """Base of the estimators that train a machine on the learned kernel."""
+
+    def _stages(self, machine: Machine | None, default: Machine, problem: Problem) -> Stages:
+        """The learner's own machine where it has one and the user asked for no other."""
+        learner = self._checked_learner()
+        if machine is None and learner.one_stage:
+            return OneStage(learner)
+        return TwoStages(learner, machine or default, problem, self.nested)
+
+    def _values(self, machine: Machine | None) -> Array:
+        """The values of C to choose from; a single one where there is no choice."""
+        if isinstance(machine, Precomputed) and machine.parameter is None:
+            return np.ones(1)
+        if isinstance(self.C, str):
+            check_choice(self, "C", ("cv",))
+            return C_GRID
+        if isinstance(self.C, numbers.Real):
+            check_number(self, "C", 0)
+            return np.array([float(self.C)])
+        values = np.asarray(self.C, dtype=float)
+        if values.ndim != 1 or not values.size or not ((values > 0) & np.isfinite(values)).all():
+            raise ValueError(
+                f"The 'C' parameter of {type(self).__name__} must be 'cv', a number in (0, inf) "
+                f"or a sequence of such numbers. Got {self.C!r} instead."
+            )
+        return values
+
+    def _publish(self, stages: Stages, trained: Trained, X: Array) -> None:
+        self._keep(trained.learner, X)
+        self.machine_ = trained.machine
+        self.stages_ = stages
+
+    def _outputs(self, X: Any) -> Array:
+        """Outputs of the machine for each row."""
+        check_is_fitted(self)
+        columns = getattr(self.machine_, "support_", None)
+        parts = [self.stages_.outputs(self.machine_, K) for K in self._blocks(X, columns)]
+        return np.concatenate(parts)

@@ -11,19 +11,19 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_labelled_rows, check_number, check_weights
+from kernalign._validation import check_choice, check_labelled_rows, check_weights
 from kernalign._warnings import SelectionWarning, find_stack_level
-from kernalign.estimators.base import KernelEstimator
+from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
-from kernalign.estimators.machines import C_GRID, Machine, Precomputed, SupportVectorClassifier
+from kernalign.estimators.machines import Precomputed, SupportVectorClassifier
 from kernalign.estimators.selection import Split, select, splits_of_used_rows
+from kernalign.estimators.stages import Problem
 from kernalign.learners.targets import class_target
 
 
-class KernelClassifier(ClassifierMixin, KernelEstimator):
+class KernelClassifier(ClassifierMixin, KernelPredictor):
     """A classifier that learns its kernel from the data.
 
     Parameters
@@ -32,13 +32,15 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         How the kernel is learned.
     machine : estimator with kernel="precomputed", default a soft-margin SVM
         What is trained on the learned kernel. Its `C` (or 1/`alpha`) is chosen like the SVM's.
+        One-stage learners bring their own machine, which is used unless one is given here.
     C : "cv", float or sequence of floats
         Weight of the loss. "cv" chooses from 10^{-5, -4.5, ..., 5} by cross-validation, a sequence
         is chosen from in the same way, a number is taken as it is.
     cv : int or cross-validation splitter
         Folds for the choice of C and for the calibration of probabilities.
     nested : bool
-        Learn the kernel again inside each fold, so that the choice of C is honest.
+        Learn the kernel again inside each fold, so that the choice of C is honest. (One-stage
+        learners always do.)
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment and for the machine.
 
@@ -91,50 +93,35 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
                 "KernelClassifier needs at least two classes in y. Got one class: "
                 f"{self.classes_[0]!r}."
             )
-        machine = self._machine()
-        values = regularisation_values(self, machine)
+        machine = None if self.machine is None else Precomputed(self.machine)
+        values = self._values(machine)
         folds = None
         if values.size > 1:
             folds = self._folds(X, np.searchsorted(self.classes_, y), used)
         X, y, weight = X[used], y[used], weight[used]
         codes = np.searchsorted(self.classes_, y)
-        weight = weight * self._class_weights(y, codes)
-        target = class_target(codes, len(self.classes_), weight)
-        self._learn(X, target)
+        target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
+        problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
+        stages = self._stages(machine, SupportVectorClassifier(), problem)
         held_out = None
         if folds is not None:
-            chosen = select(
-                machine,
-                values,
-                folds,
-                _zero_one_loss,
-                X,
-                codes,
-                target,
-                self.learner_,
-                self.nested,
-                getattr(self, "feature_names_in_", None),
-            )
+            chosen = select(stages, problem, values, folds, _zero_one_loss)
             self.C_ = chosen.value
             self.cv_results_ = {"C": chosen.values, "error": chosen.losses}
             held_out = chosen.held_out
         else:
             self.C_ = float(values[np.argmin(np.abs(np.log(values)))])
             self.cv_results_ = {"C": np.array([self.C_]), "error": np.array([np.nan])}
-        K = self.kernel_(X)
-        self.machine_ = machine.fit(K, codes, weight, self.C_)
+        self._publish(stages, stages.train(problem, self.C_), X)
         if held_out is None:
-            held_out = machine.outputs(self.machine_, K)
-        self.calibration_ = TemperatureCalibration().fit(held_out, codes, weight)
+            held_out = stages.outputs(self.machine_, self.kernel_(X))
+        self.calibration_ = TemperatureCalibration().fit(held_out, codes, target.weight)
         return self
 
     def _class_weights(self, y: Array, codes: Array) -> Array:
         if self.class_weight is None:
             return np.ones(len(codes))
         return compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
-
-    def _machine(self) -> Machine:
-        return SupportVectorClassifier() if self.machine is None else Precomputed(self.machine)
 
     def _folds(self, X: Array, codes: Array, used: Any) -> list[Split] | None:
         """Splits of the used rows, or None where a class has a single one."""
@@ -155,46 +142,24 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: (n,) for two classes, positive for the second; (n, classes) for more."""
-        check_is_fitted(self)
-        machine = self._machine()
-        parts = [machine.outputs(self.machine_, K) for _, K in self._gram_blocks(X)]
-        return np.concatenate(parts)
+        return self._outputs(X)
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
-        parts = [self.machine_.predict(K) for _, K in self._gram_blocks(X)]
-        return self.classes_[np.concatenate(parts)]
+        decision = self.decision_function(X)
+        return self.classes_[_predicted(decision)]
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
         decision = self.decision_function(X)
         return self.calibration_.probabilities(decision)
 
-    def _gram_blocks(self, X: Any) -> Any:
-        return self._blocks(X, getattr(getattr(self, "machine_", None), "support_", None))
 
-
-def regularisation_values(estimator: Any, machine: Machine) -> Array:
-    """The values of C to choose from; a single one where there is no choice."""
-    if isinstance(machine, Precomputed) and machine.parameter is None:
-        return np.ones(1)
-    C = estimator.C
-    if isinstance(C, str):
-        check_choice(estimator, "C", ("cv",))
-        return C_GRID
-    if isinstance(C, numbers.Real):
-        check_number(estimator, "C", 0)
-        return np.array([float(C)])
-    values = np.asarray(C, dtype=float)
-    if values.ndim != 1 or not values.size or not ((values > 0) & np.isfinite(values)).all():
-        raise ValueError(
-            f"The 'C' parameter of {type(estimator).__name__} must be 'cv', a number in (0, inf) "
-            f"or a sequence of such numbers. Got {C!r} instead."
-        )
-    return values
+def _predicted(decision: Array) -> Any:
+    """Codes of the classes with the largest decision value."""
+    return (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
 
 
 def _zero_one_loss(codes: Array, outputs: Array) -> Array:
     """1 where the class is wrong: (values, rows)."""
-    predicted = outputs > 0 if outputs.ndim == 2 else outputs.argmax(axis=2)
-    return (predicted != codes).astype(float)
+    return np.stack([_predicted(decision) != codes for decision in outputs]).astype(float)

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_labelled_rows, check_weights
@@ -69,7 +69,9 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
                 f"None. Got {wanted!r} instead."
             )
         weight = check_weights(sample_weight, X)
-        self._learn(X, infer_target(y, weight))
+        learner = clone(self._checked_learner())
+        names = getattr(self, "feature_names_in_", None)
+        self._keep(learner.fit_target(X, infer_target(y, weight), names), X)
         if self.output == "features":
             self._choose_landmarks(np.unique(X[weight > 0], axis=0))
         return self
@@ -87,7 +89,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
 
     def transform(self, X: Any) -> Array:
         """Features (n, components), or the Gram matrix (n, training rows)."""
-        blocks = [K for _, K in self._blocks(X)]
+        blocks = list(self._blocks(X))
         K = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
         return K if self.output == "gram" else K @ self.projection_
 

@@ -45,12 +45,7 @@ class SupportVectorClassifier(Machine):
     """min 1/2 |f|^2 + C sum_i w_i hinge(y_i, f(x_i) + b), by libsvm."""
 
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> SVC:
-        machine = SVC(
-            kernel="precomputed",
-            C=value,
-            max_iter=ITERATIONS,
-            break_ties=len(np.unique(y)) > 2,
-        )
+        machine = SVC(kernel="precomputed", C=value, max_iter=ITERATIONS)
         return _fit_quietly(machine, K, y, weight)
 
     def outputs(self, fitted: SVC, K: Array) -> Array:

@@ -11,8 +11,7 @@ from sklearn.model_selection import KFold, check_cv
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_labelled_rows, check_weights
-from kernalign.estimators.base import KernelEstimator
-from kernalign.estimators.classifier import regularisation_values
+from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.machines import (
     Machine,
     Precomputed,
@@ -20,21 +19,23 @@ from kernalign.estimators.machines import (
     SupportVectorRegressor,
 )
 from kernalign.estimators.selection import Split, select, splits_of_used_rows
-from kernalign.learners.targets import response_target
+from kernalign.estimators.stages import Problem
+from kernalign.gram import Target
 
 MACHINES = {"ridge": RidgeRegressor, "svr": SupportVectorRegressor}
 
 
-class KernelRegressor(RegressorMixin, KernelEstimator):
+class KernelRegressor(RegressorMixin, KernelPredictor):
     """A regressor that learns its kernel from the data.
 
     Parameters
     ----------
     learner : Learner, default ContinuousAlignment()
         How the kernel is learned; the target kernel is y y'.
-    machine : {"ridge", "svr"} or estimator with kernel="precomputed"
+    machine : {"ridge", "svr"} or estimator with kernel="precomputed", default "ridge"
         Kernel ridge regression, support vector regression (epsilon 0.1 of the response's spread),
-        or any estimator, whose `C` (or 1/`alpha`) is chosen in the same way.
+        or any estimator, whose `C` (or 1/`alpha`) is chosen in the same way. One-stage learners
+        bring their own machine, which is used unless one is given here.
     C : "cv", float or sequence of floats
         Weight of the loss; for ridge regression 1/alpha. As in `KernelClassifier`.
     cv : int or cross-validation splitter
@@ -59,7 +60,7 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
     def __init__(
         self,
         learner: Any = None,
-        machine: Any = "ridge",
+        machine: Any = None,
         *,
         C: Any = "cv",
         cv: Any = 5,
@@ -80,37 +81,31 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
         used = weight > 0
         folds = self._folds(X, used)
         X, y, weight = X[used], y[used], weight[used]
-        target = response_target(y, weight)
-        self._learn(X, target)
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
-        self._offset = float(weight @ y / weight.sum())
-        spread = float(np.sqrt(weight @ (y - self._offset) ** 2 / weight.sum()))
-        self._spread = spread if spread > 0 and np.isfinite(spread) else 1.0
+        self._offset, self._spread = _location_and_spread(y, weight)
         scaled = (y - self._offset) / self._spread
+        problem = Problem(
+            X,
+            scaled,
+            Target(scaled[:, None], weight),
+            getattr(self, "feature_names_in_", None),
+        )
         machine = self._machine()
-        values = regularisation_values(self, machine)
+        values = self._values(machine)
+        stages = self._stages(machine, RidgeRegressor(), problem)
         if values.size > 1:
-            chosen = select(
-                machine,
-                values,
-                folds,
-                _squared_loss,
-                X,
-                scaled,
-                target,
-                self.learner_,
-                self.nested,
-                getattr(self, "feature_names_in_", None),
-            )
+            chosen = select(stages, problem, values, folds, _squared_loss)
             self.C_ = chosen.value
             self.cv_results_ = {"C": chosen.values, "error": chosen.losses * self._spread**2}
         else:
             self.C_ = float(values[0])
             self.cv_results_ = {"C": values, "error": np.array([np.nan])}
-        self.machine_ = machine.fit(self.kernel_(X), scaled, weight, self.C_)
+        self._publish(stages, stages.train(problem, self.C_), X)
         return self
 
-    def _machine(self) -> Machine:
+    def _machine(self) -> Machine | None:
+        if self.machine is None:
+            return None
         if isinstance(self.machine, str):
             check_choice(self, "machine", tuple(MACHINES))
             return MACHINES[self.machine]()
@@ -127,9 +122,17 @@ class KernelRegressor(RegressorMixin, KernelEstimator):
 
     def predict(self, X: Any) -> Array:
         """The response of each row."""
-        columns = getattr(getattr(self, "machine_", None), "support_", None)
-        parts = [self.machine_.predict(K) for _, K in self._blocks(X, columns)]
-        return np.concatenate(parts) * self._spread + self._offset
+        return self._outputs(X) * self._spread + self._offset
+
+
+def _location_and_spread(y: Array, weight: Array) -> tuple[float, float]:
+    """Weighted mean and standard deviation without overflow; spread 1 for a constant."""
+    size = float(np.abs(y).max()) or 1.0
+    scaled = y / size
+    mean = float(weight @ scaled / weight.sum())
+    spread = float(np.sqrt(weight @ (scaled - mean) ** 2 / weight.sum()))
+    # What rounding leaves of a constant is not a spread.
+    return mean * size, spread * size if spread > 1e-14 else 1.0
 
 
 def _squared_loss(y: Array, outputs: Array) -> Array:
