@@ -102,7 +102,8 @@ class StepObjective:
         b, d, e = float(products[0]), float(products[1]), float(norm)
         a, c = self._a, self._c
         eta = stationary_step(a, b, c, d, e) if c > 0 else 0.0
-        joint = c + 2 * eta * d + eta**2 * e
+        # Rounding must not push the squared norm of nearly opposite matrices below zero.
+        joint = max(c + 2 * eta * d + eta**2 * e, np.finfo(float).tiny)
         alone = b / np.sqrt(e) if e > self._floor else -np.inf
         if c > 0 and (a + eta * b) / np.sqrt(joint) >= alone:
             top, root = a + eta * b, np.sqrt(joint)

@@ -17,7 +17,7 @@ from kernalign.gram import Target
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.greedy import Settings
-from kernalign.learners.penalty import PATH, choose_penalty, penalised_problem
+from kernalign.learners.penalty import PATH, Choice, choose_penalty, penalised_problem
 
 
 class ContinuousAlignment(Learner):
@@ -118,9 +118,9 @@ class ContinuousAlignment(Learner):
                 f"Gaussian(). Got {family!r} instead."
             )
         families = family.resolve(X, feature_names, target.weight).members()
-        penalty, tried = self._choose_penalty(families, X, target, settings, rng)
-        problem = penalised_problem(families, X, penalty, settings, rng)
-        found = problem.solve(X, target)
+        choice = self._choose_penalty(families, X, target, settings, rng)
+        problem = penalised_problem(families, X, choice.penalty, settings, rng)
+        found = problem.solve(X, target, choice.atoms)
         if not found.aligned:
             warnings.warn(
                 "No kernel of the family raises the alignment with the labels: the best single "
@@ -129,7 +129,7 @@ class ContinuousAlignment(Learner):
                 stacklevel=find_stack_level(),
             )
         kernel = LearnedKernel(found.kernels, found.weights)
-        extra = {"penalty_": penalty, "penalty_path_": tried}
+        extra = {"penalty_": choice.penalty, "penalty_path_": choice.path}
         return Learned(kernel, found.alignment, found.history, extra=extra)
 
     def for_folds(self) -> ContinuousAlignment:
@@ -145,14 +145,14 @@ class ContinuousAlignment(Learner):
         target: Target,
         settings: Settings,
         rng: np.random.Generator,
-    ) -> tuple[float, list[dict[str, float]]]:
-        """lambda, and the path it was chosen from."""
+    ) -> Choice:
+        """lambda, chosen where there is a choice."""
         if isinstance(self.penalty, str):
             check_choice(self, "penalty", ("path",))
             values: Sequence[float] = PATH
         elif isinstance(self.penalty, numbers.Real):
             check_number(self, "penalty", 0, closed=True)
-            return float(self.penalty), []
+            return Choice(float(self.penalty), [], [])
         else:
             values = [float(value) for value in np.atleast_1d(np.asarray(self.penalty))]
             if not values or not all(value >= 0 for value in values):
@@ -161,7 +161,7 @@ class ContinuousAlignment(Learner):
                     f"a sequence of such numbers or 'path'. Got {self.penalty!r} instead."
                 )
         if all(family.tied() is None for family in families):
-            return np.inf, []
+            return Choice(np.inf, [], [])
         return choose_penalty(
             families, values, X, target, settings, float(self.validation_fraction), rng
         )

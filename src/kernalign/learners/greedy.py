@@ -136,12 +136,20 @@ def _best_of_families(
     """The best kernel of any family; starts include the kernels already chosen."""
     results = []
     for f, space in enumerate(spaces):
-        starts = [z for family, z in (*warm, *sums.atoms[-2:]) if family == f]
-        penalty = settings.penalties[f] if settings.penalties is not None else None
-        probe = sums.probe(objective.elements, f)
-        # A warm start replaces the search from scratch.
-        n_starts = 1 if warm else settings.n_starts
-        results.append(maximise(objective, probe, space, starts, n_starts, penalty))
+        # A kernel from a similar problem replaces the search from scratch.
+        known = [z for family, z in warm if family == f]
+        starts = known or [z for family, z in sums.atoms[-2:] if family == f]
+        results.append(
+            maximise(
+                objective,
+                sums.probe(objective.elements, f),
+                space,
+                starts,
+                n_starts=settings.n_starts,
+                penalty=settings.penalties[f] if settings.penalties is not None else None,
+                scan=not known,
+            )
+        )
     best = int(np.argmax([found.value for found in results]))
     return best, results[best]
 

@@ -83,6 +83,15 @@ def _deviation(family: Family, penalty: float) -> Penalty:
     return term
 
 
+@dataclass(frozen=True)
+class Choice:
+    """lambda, the path it was chosen from, and the kernels (family, z) found with it."""
+
+    penalty: float
+    path: list[dict[str, float]]
+    atoms: list[tuple[int, Array]]
+
+
 def choose_penalty(
     families: list[Family],
     values: Sequence[float],
@@ -91,18 +100,21 @@ def choose_penalty(
     settings: Settings,
     validation_fraction: float,
     rng: np.random.Generator,
-) -> tuple[float, list[dict[str, float]]]:
-    """The lambda with the largest alignment on held-out rows, and the whole path.
+) -> Choice:
+    """The lambda with the largest alignment on held-out rows.
 
     lambda = inf is always tried first; ties go to the larger lambda.
     """
     train, held_out = _split(target, validation_fraction, rng)
     X_held, T_held = X[held_out], target.rows(held_out)
     held_kernel = T_held.centred @ T_held.centred.T
-    path = []
+    # The kernels of the penalty before are start enough.
+    one_start = replace(settings, n_starts=1)
+    path: list[dict[str, float]] = []
+    chosen: list[tuple[int, Array]] = []
     warm: list[tuple[int, Array]] = []
     for penalty in [np.inf, *sorted((v for v in values if not np.isinf(v)), reverse=True)]:
-        problem = penalised_problem(families, X[train], penalty, settings, rng)
+        problem = penalised_problem(families, X[train], penalty, one_start, rng)
         found = problem.solve(X[train], target.rows(train), warm)
         if np.isinf(penalty):
             warm = [(f, _untied(families[f], problem.families[f], z, X)) for f, z in found.atoms]
@@ -110,9 +122,10 @@ def choose_penalty(
             warm = found.atoms
         K = LearnedKernel(found.kernels, found.weights)(X_held)
         held = centered_alignment(K, held_kernel)
+        if all(held > record["held_out"] for record in path):
+            best, chosen = penalty, found.atoms
         path.append({"penalty": penalty, "alignment": found.alignment, "held_out": held})
-    best = max(path, key=lambda record: record["held_out"])
-    return best["penalty"], path
+    return Choice(best, path, chosen)
 
 
 def _untied(family: Family, tied: Family, z: Array, X: Array) -> Array:

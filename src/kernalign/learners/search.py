@@ -22,7 +22,9 @@ REFINED = 3
 #: Relative accuracy of one parameter, as a share of the scan's step.
 ACCURACY = 1e-4
 #: Iterations of one quasi-Newton run.
-ITERATIONS = 200
+ITERATIONS = 100
+#: Relative gain, and slope in units of the objective, at which a run ends.
+FLAT = 1e-6
 
 
 class Objective(Protocol):
@@ -54,14 +56,17 @@ def maximise(
     starts: Sequence[Array] = (),
     n_starts: int = 3,
     penalty: Penalty | None = None,
+    scan: bool = True,
 ) -> Found:
     """The best member of one family.
 
-    starts : further points to start from, such as the kernels already in the model.
+    starts : points to start from, such as the kernels already in the model.
+    scan : with several parameters, whether the best points of the scan join them.
+    n_starts : with several parameters, how many of all these, the best first, to start from.
     """
     if space.p == 1 and penalty is None:
         return _scan_and_refine(objective, probe, space, starts)
-    return _multi_start(objective, probe, space, starts, n_starts, penalty)
+    return _multi_start(objective, probe, space, starts, n_starts, penalty, scan)
 
 
 def _scan_and_refine(
@@ -106,6 +111,7 @@ def _multi_start(
     starts: Sequence[Array],
     n_starts: int,
     penalty: Penalty | None,
+    scan: bool,
 ) -> Found:
     def evaluate(z: Array) -> tuple[float, Array]:
         products, norm = probe.products(z)
@@ -120,29 +126,39 @@ def _multi_start(
         value = float(objective.value(*probe.products(z)))
         return value - (penalty(z)[0] if penalty is not None else 0.0)
 
-    given = [np.clip(s, space.lower, space.upper) for s in starts]
-    scanned = np.array([value_of(z) for z in space.scan])
-    best = np.argsort(-scanned, kind="stable")[: max(n_starts - len(given), 1)]
-    candidates = given + [space.scan[i] for i in best]
-    found = Found(space.scan[best[0]], float(scanned[best[0]]))
+    candidates = [np.clip(s, space.lower, space.upper) for s in starts]
+    if scan or not candidates:
+        scanned = np.array([value_of(z) for z in space.scan])
+        # Neighbours in the scan lie in one basin: one start for each local maximum.
+        candidates += [space.scan[i] for i in _local_maxima(scanned)[:n_starts]]
+    values = [value_of(z) for z in candidates]
+    best = np.argsort(-np.array(values), kind="stable")[:n_starts]
+    candidates, values = [candidates[i] for i in best], [values[i] for i in best]
+    found = Found(candidates[0], values[0])
     # Absolute tolerances of the quasi-Newton search need an objective of size one.
-    size = max(np.abs(scanned[np.isfinite(scanned)]).max(initial=0.0), 1e-300)
+    size = max(np.abs([v for v in values if np.isfinite(v)]).max(initial=0.0), 1e-300)
+
+    # Under a penalty on sigma no parameter is zero, and the logarithm of z conditions it best.
+    logarithmic = penalty is not None
+    to_u = np.log if logarithmic else (lambda z: z / space.unit)
+    from_u = np.exp if logarithmic else (lambda u: u * space.unit)
 
     def scaled(u: Array) -> tuple[float, Array]:
-        value, slope = evaluate(np.clip(u * space.unit, space.lower, space.upper))
-        return -value / size, -slope * space.unit / size
+        z = np.clip(from_u(u), space.lower, space.upper)
+        value, slope = evaluate(z)
+        return -value / size, -slope * (z if logarithmic else space.unit) / size
 
-    bounds = list(zip(space.lower / space.unit, space.upper / space.unit, strict=True))
+    bounds = list(zip(to_u(space.lower), to_u(space.upper), strict=True))
     for start in candidates:
         result = minimize(
             scaled,
-            start / space.unit,
+            to_u(start),
             jac=True,
             method="L-BFGS-B",
             bounds=bounds,
-            options={"maxiter": ITERATIONS, "ftol": 1e-8, "gtol": 1e-7},
+            options={"maxiter": ITERATIONS, "ftol": FLAT, "gtol": FLAT},
         )
         value = -float(result.fun) * size
         if value > found.value:
-            found = Found(np.clip(result.x * space.unit, space.lower, space.upper), value)
+            found = Found(np.clip(from_u(result.x), space.lower, space.upper), value)
     return found

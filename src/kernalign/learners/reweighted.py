@@ -1,0 +1,100 @@
+"""A finite learner on the dictionary that another learner found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sklearn.base import clone
+
+from kernalign._typing import Array
+from kernalign.gram import Target
+from kernalign.learners.base import Learned, Learner
+from kernalign.learners.continuous_alignment import ContinuousAlignment
+from kernalign.learners.finite import FiniteLearner
+from kernalign.learners.uniform import UniformWeights
+
+
+class Reweighted(Learner):
+    """Kernels from one learner, their weights from another.
+
+    Searching a continuous set finds which kernels matter; how to weight them is a question of its
+    own. The paper asks whether uniform weights on the kernels found would do as well.
+
+    Parameters
+    ----------
+    dictionary : Learner, default ContinuousAlignment()
+        Whose kernels are taken.
+    weights : learner over a finite set, default UniformWeights()
+        Who weights them; its `kernels` are set by this learner. Where it is a one-stage learner
+        its machine is used, and its C tuned.
+
+    Attributes
+    ----------
+    kernel_, alignment_, history_ : of the weights' learner.
+    dictionary_ : the fitted learner whose kernels were taken.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernalign import ContinuousAlignment, Reweighted, UniformWeights
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = Reweighted(ContinuousAlignment(), UniformWeights()).fit(X, y)
+    >>> len(set(learner.kernel_.weights)) == 1
+    True
+    """
+
+    def __init__(self, dictionary: Any = None, weights: Any = None):
+        self.dictionary = dictionary
+        self.weights = weights
+
+    @property
+    def one_stage(self) -> bool:  # type: ignore[override]  # known only with the weights' learner
+        return bool(getattr(self.weights, "one_stage", False))
+
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        found, weights = self._find(X, target, feature_names)
+        learned = weights.learn(X, target, feature_names)
+        return replace(learned, extra={**learned.extra, "dictionary_": found})
+
+    def regularised(self, C: float) -> Reweighted:
+        copy: Reweighted = clone(self)
+        copy.weights = self._weights().regularised(C)
+        return copy
+
+    def path(
+        self,
+        X: Array,
+        target: Target,
+        values: Array,
+        feature_names: Sequence[str] | None = None,
+    ) -> Iterator[Learned]:
+        _, weights = self._find(X, target, feature_names)
+        yield from weights.path(X, target, values, feature_names)
+
+    def _find(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None
+    ) -> tuple[Learner, FiniteLearner]:
+        """The fitted dictionary, and the weights' learner with its kernels."""
+        dictionary = ContinuousAlignment() if self.dictionary is None else self.dictionary
+        if not isinstance(dictionary, Learner):
+            raise ValueError(
+                "The 'dictionary' parameter of Reweighted must be a kernel learner. "
+                f"Got {dictionary!r} instead."
+            )
+        found: Learner = clone(dictionary).fit_target(X, target, feature_names)
+        weights = clone(self._weights())
+        weights.kernels = list(found.kernel_.kernels)
+        return found, weights
+
+    def _weights(self) -> FiniteLearner:
+        weights = UniformWeights() if self.weights is None else self.weights
+        if not isinstance(weights, FiniteLearner):
+            raise ValueError(
+                "The 'weights' parameter of Reweighted must be a learner over a finite set of "
+                f"kernels, such as UniformWeights(). Got {weights!r} instead."
+            )
+        return weights
