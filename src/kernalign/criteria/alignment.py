@@ -118,11 +118,11 @@ class StepObjective:
 
 
 def best_weights(M: Array, a: Array) -> Array:
-    """argmax_{v >= 0} a'v / sqrt(v'Mv): non-negative weights of largest alignment.
+    """argmin_{v >= 0} v'Mv - 2 v'a, whose direction maximises a'v / sqrt(v'Mv).
 
     M : (m, m) inner products <K_c, L_c>;  a : (m,) inner products with the target.
-    Solved as min_{v >= 0} v'Mv - 2 v'a by non-negative least squares, up to a factor. Kernels
-    whose centred matrix vanishes get weight zero.
+    Non-negative least squares on a root of M, then active sets on M itself. Kernels whose centred
+    matrix vanishes get weight zero.
     """
     scale = np.sqrt(np.maximum(np.diag(M), 0))
     used = scale > 1e-10 * scale.max(initial=0.0)
@@ -130,14 +130,45 @@ def best_weights(M: Array, a: Array) -> Array:
     if not used.any() or a[used].max() <= 0:
         return v
     s = scale[used]
-    values, vectors = np.linalg.eigh(M[np.ix_(used, used)] / np.outer(s, s))
+    unit = M[np.ix_(used, used)] / np.outer(s, s)
+    right = a[used] / s
+    size = np.abs(right).max()
+    right = right / size
+    values, vectors = np.linalg.eigh(unit)
     kept = values > 1e-12 * values[-1]
     root = np.sqrt(values[kept])
-    right = a[used] / s
-    right = right / np.abs(right).max()
     u, _ = nnls(root[:, None] * vectors[:, kept].T, (vectors[:, kept].T @ right) / root)
-    v[used] = u / s
+    v[used] = _polished(u, unit, right) * size / s
     return v
+
+
+def _polished(u: Array, M: Array, a: Array) -> Array:
+    """argmin_{u >= 0} u'Mu - 2 u'a by active sets, from a u that is nearly optimal.
+
+    The kernels in use at the optimum are usually few and unlike each other, so that their own
+    system has the digits that a factor of all of M has lost.
+    """
+    u = np.maximum(u, 0.0)
+    active = u > 1e-12 * u.max(initial=0.0)
+    for _ in range(3 * len(u)):
+        wanted = np.zeros(len(u))
+        wanted[active] = np.linalg.lstsq(M[np.ix_(active, active)], a[active])[0]
+        leaving = active & (wanted <= 0)
+        if leaving.any():
+            # As far towards it as no weight turns negative.
+            fall = u[leaving] - wanted[leaving]
+            ratios = np.divide(u[leaving], fall, out=np.zeros_like(fall), where=fall > 0)
+            u = np.maximum(u + ratios.min() * (wanted - u), 0.0)
+            active[np.flatnonzero(leaving)[ratios.argmin()]] = False
+            u[~active] = 0.0
+            continue
+        u = wanted
+        slope = np.where(active, 0.0, M @ u - a)
+        entering = int(slope.argmin())
+        if slope[entering] >= -1e-15:
+            break
+        active[entering] = True
+    return u
 
 
 def centered_alignment(K: Any, L: Any) -> float:

@@ -114,7 +114,7 @@ class _OnePassProbe(Probe):
 def _nodes(space: SearchSpace, step: float) -> Array:
     """Equidistant nodes that cover the searched range with a margin on both sides."""
     low, high = float(space.lower[0]), float(space.upper[0])
-    count = int(np.ceil((high - low) / step)) + 1
+    count = max(int(np.ceil((high - low) / step)) + 1, DEGREE + 1 - 2 * MARGIN)
     middle = (low + high) / 2
     half = count / 2 + MARGIN
     return np.asarray(middle + step * (np.arange(int(2 * half) + 1) - half), dtype=float)

@@ -21,13 +21,13 @@ from kernalign.kernels.base import ScalarFamily
 TILE = 256
 #: Squaring doubles a relative error, so the exponential is taken anew after this many octaves.
 FRESH = 12
-#: Nodes per octave of gamma, and the degree of the interpolant of S between them.
-PER_OCTAVE, DEGREE = 2, 9
+#: The degree of the interpolant of S between nodes.
+DEGREE = 9
 
 
 def gamma_step(family: ScalarFamily) -> float:
     """Step of log sigma that is one node of gamma."""
-    return float(np.log(2) / (PER_OCTAVE * family.power))
+    return float(np.log(2) / (family.nodes_per_octave * family.power))
 
 
 def semigroup_products(
@@ -35,9 +35,10 @@ def semigroup_products(
 ) -> CentredProducts:
     """Inner products of all members at `sigmas`, which fall by the factor of `gamma_step`."""
     # Beyond the grid: gamma + gamma' reaches one octave further.
-    extra = PER_OCTAVE + 1
+    per_octave = family.nodes_per_octave
+    extra = per_octave + 1
     gamma = (family.unit() / sigmas[0]) ** family.power * 2.0 ** (
-        np.arange(sigmas.size + extra) / PER_OCTAVE
+        np.arange(sigmas.size + extra) / per_octave
     )
     sums = _row_sums(family, gamma, X, target)
     S = sums[:, :, 0] @ target.weight
@@ -50,7 +51,7 @@ def semigroup_products(
 
 def _row_sums(family: ScalarFamily, gamma: Array, X: Array, target: Target) -> Array:
     """K_g (w, w Y_c) for every node g: (G, n, 1 + c)."""
-    n, G = len(X), gamma.size
+    n, G, per_octave = len(X), gamma.size, family.nodes_per_octave
     factor = np.column_stack([target.weight, target.weighted])
 
     def block(rows: slice) -> Array:
@@ -65,8 +66,8 @@ def _row_sums(family: ScalarFamily, gamma: Array, X: Array, target: Target) -> A
             np.negative(D, out=D)
             K = np.empty_like(D)
             right = factor[columns]
-            for chain in range(PER_OCTAVE):
-                for octave, node in enumerate(range(chain, G, PER_OCTAVE)):
+            for chain in range(per_octave):
+                for octave, node in enumerate(range(chain, G, per_octave)):
                     if octave % FRESH == 0:
                         np.multiply(D, gamma[node], out=K)
                         np.exp(K, out=K)

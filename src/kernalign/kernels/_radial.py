@@ -24,6 +24,8 @@ LOG_STEP = np.log(2) / 8
 WIDEST, NARROWEST = 4.0, 0.25
 #: One bandwidth per feature: the narrowest, in spreads of the feature.
 NARROWEST_FEATURE = 0.1
+#: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits: taken directly.
+CANCELLED = 1e-8
 #: A common bandwidth starts the search of many at these quantiles of its scan.
 STARTS = 12
 
@@ -54,18 +56,21 @@ class Radial(ScalarFamily):
 
     def distances(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         """D[i, j] = sum_k (x_ik - z_jk)^2 / sigma_k^2, by one matrix product."""
-        A = X / sigma
-        B = A if Z is None else Z / sigma
-        # Any common shift leaves D as it is; the mean keeps |a|^2 + |b|^2 - 2a'b from cancelling.
-        shift = B.mean(axis=0)
-        A = A - shift
-        B = A if Z is None else B - shift
+        # Any common shift leaves D as it is; one to the middle of the data keeps
+        # |a|^2 - 2a'b + |b|^2 from cancelling.
+        middle = _middle(X if Z is None else Z)
+        A = (X - middle) / sigma
+        B = A if Z is None else (Z - middle) / sigma
         # |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
         a2 = np.einsum("ik,ik->i", A, A)[:, None]
         b2 = a2 if Z is None else np.einsum("jk,jk->j", B, B)[:, None]
         left = np.hstack([A, a2, np.ones_like(a2)])
         D = left @ np.hstack([-2 * B, np.ones_like(b2), b2]).T
-        np.maximum(D, 0, out=D)
+        if Z is None:
+            np.fill_diagonal(D, np.inf)
+        if D.min(initial=np.inf) < CANCELLED * (a2.max(initial=0.0) + b2.max(initial=0.0)):
+            near = np.nonzero(CANCELLED * (a2 + b2.T) > D)
+            D[near] = ((A[near[0]] - B[near[1]]) ** 2).sum(axis=1)
         if Z is None:
             np.fill_diagonal(D, 0)
         return D
@@ -90,11 +95,9 @@ class Radial(ScalarFamily):
     def _contract(self, A: Array, X: Array, Z: Array) -> Array:
         """sum_ij A_ij ((x_ik - z_jk) / s_k)^2 for each k: dD/dz_k with z_k = (s_k / sigma_k)^2."""
         s = self._feature_scale(X.shape[1])
-        X = X / s
-        Z = Z / s
-        shift = Z.mean(axis=0)
-        X = X - shift
-        Z = Z - shift
+        middle = _middle(Z)
+        X = (X - middle) / s
+        Z = (Z - middle) / s
         cross = np.einsum("ik,ik->k", X, A @ Z)
         return A.sum(axis=1) @ X**2 + A.sum(axis=0) @ Z**2 - 2 * cross
 
@@ -184,6 +187,13 @@ class Radial(ScalarFamily):
     def _z_of(self, ratio: float) -> float:
         """The search coordinate of sigma_k = ratio * s_k."""
         return ratio**-2
+
+
+def _middle(X: Array) -> Array:
+    """The median of a few rows: near the middle whatever the outliers."""
+    few = X[:: max(1, len(X) // 9)]
+    middle: Array = np.sort(few, axis=0)[len(few) // 2]
+    return middle
 
 
 def check_bounds(family: Family, bounds: tuple[float, float]) -> tuple[float, float]:

@@ -12,14 +12,15 @@ SAMPLE = 1000
 
 
 def spread(X: Array, weight: Array) -> Array:
-    """Weighted standard deviation of each column; 1 where a column is constant."""
+    """Weighted standard deviation of each column; that of the widest for a constant one."""
     largest = np.abs(X).max(axis=0)
     largest[largest == 0] = 1.0
     scaled = X / largest
     scaled -= weight @ scaled / weight.sum()
     deviation = np.sqrt(weight @ scaled**2 / weight.sum())
     # What is left of a constant column after rounding is not a scale.
-    return np.where(deviation > 1e-12, deviation * largest, 1.0)
+    scale = np.where(deviation > 1e-12, deviation * largest, 0.0)
+    return np.where(scale > 0, scale, scale.max() or largest)
 
 
 def distance_range(X: Array, rng: np.random.Generator, metric: str) -> tuple[float, float]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeGuard
+from typing import Any, Self, TypeGuard, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -125,7 +125,14 @@ class Family(BaseEstimator, ABC):
         """The family's own columns of X."""
         if self.columns is None:
             return X
-        return np.ascontiguousarray(X[:, np.asarray(self.columns)])
+        columns = self.columns if isinstance(self.columns, slice) else list(self.columns)
+        if isinstance(columns, list) and any(isinstance(column, str) for column in columns):
+            raise ValueError(
+                f"The 'columns' parameter of {type(self).__name__} names columns: a kernel made by "
+                "hand takes positions, names are for fitting on a DataFrame."
+            )
+        selected: Array = np.ascontiguousarray(X[:, cast(Any, columns)])
+        return selected
 
     def members(self) -> list[Family]:
         """The families among which a search chooses: itself, unless it is a union."""
@@ -157,6 +164,8 @@ class ScalarFamily(Family):
     #: exp(-statistic / sigma^power): then products of members are members of the family.
     semigroup: bool = False
     power: float = 2.0
+    #: For semigroups, nodes per octave of sigma^-power at which sums over pairs are tabulated.
+    nodes_per_octave: int = 2
 
     def one_parameter(self) -> bool:
         """Whether this member of the class has a single parameter (no bandwidth per feature)."""
@@ -222,6 +231,10 @@ class BaseKernel:
     def diag(self, X: Array) -> Array:
         return self.family.diag(self.sigma, self.family.select(X))
 
+    def resolved(self, family: Family) -> BaseKernel:
+        """The same member of the family, resolved on some rows."""
+        return type(self)(family, self.sigma)
+
     @property
     def parameters(self) -> dict[str, float | list[float]]:
         return self.family.describe(self.sigma)
@@ -236,12 +249,13 @@ class BaseKernel:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, BaseKernel)
-            and repr(self.family) == repr(other.family)
+            and type(self.family) is type(other.family)
+            and _same(dict(vars(self.family)), dict(vars(other.family)))
             and np.array_equal(self.sigma, other.sigma)
         )
 
     def __hash__(self) -> int:
-        return hash((repr(self.family), self.sigma.tobytes()))
+        return hash((type(self.family), self.sigma.tobytes()))
 
 
 def column_positions(
@@ -252,7 +266,7 @@ def column_positions(
     if isinstance(family.columns, slice):
         wanted: list[Any] = list(range(n_features))[family.columns]
     else:
-        wanted = list(family.columns or [])
+        wanted = [] if family.columns is None else list(family.columns)
     if not wanted:
         raise ValueError(f"The 'columns' parameter of {owner} selects no column of X.")
     positions = []
@@ -278,6 +292,16 @@ def column_positions(
         else:
             positions.append(int(column) % n_features)
     return positions
+
+
+def _same(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Whether two families have equal parameters and equal constants of their data."""
+    return first.keys() == second.keys() and all(
+        np.array_equal(first[name], second[name])
+        if isinstance(first[name], np.ndarray)
+        else first[name] == second[name]
+        for name in first
+    )
 
 
 def _short(value: float | list[float]) -> str:

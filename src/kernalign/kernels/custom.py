@@ -85,12 +85,19 @@ class CustomFamily(Family):
             return slope * self.d_sigma_d_z(sigma)
         z = self.to_search(sigma)
         slope = np.empty(z.size)
+        lower, upper = (self.to_search(bound) for bound in self._checked_bounds())
         for k in range(z.size):
-            h = STEP * max(1.0, abs(z[k]))
-            step = h * np.eye(z.size)[k]
-            ahead = np.vdot(W, self.gram(self.from_search(z + step), X, Z))
-            behind = np.vdot(W, self.gram(self.from_search(z - step), X, Z))
-            slope[k] = (ahead - behind) / (2 * h)
+            # The function need not be defined outside its bounds.
+            h = STEP * (1.0 if self.log else max(abs(z[k]), 1e-3 * (upper[k] - lower[k])))
+            ahead, behind = z.copy(), z.copy()
+            ahead[k] = min(z[k] + h, max(upper[k], z[k]))
+            behind[k] = max(z[k] - h, min(lower[k], z[k]))
+            if ahead[k] == behind[k]:
+                slope[k] = 0.0
+                continue
+            rise = self.gram(self.from_search(ahead), X, Z)
+            rise -= self.gram(self.from_search(behind), X, Z)
+            slope[k] = np.vdot(W, rise) / (ahead[k] - behind[k])
         return slope
 
     def to_search(self, sigma: Array) -> Array:

@@ -20,6 +20,8 @@ class Laplacian(Radial):
 
     semigroup = True
     power = 1.0
+    # The range of sigma has half as many octaves as with squared distances.
+    nodes_per_octave = 3
 
     def distances(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""

@@ -31,16 +31,20 @@ class Matern(Radial):
         self.nu = nu
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
+        self._check_nu()
+        super()._fix_constants(X, weight)
+
+    def _check_nu(self) -> None:
         if self.nu not in SMOOTHNESS:
             raise ValueError(
                 f"The 'nu' parameter of Matern must be one of {SMOOTHNESS}. Got {self.nu} instead."
             )
-        super()._fix_constants(X, weight)
 
     def constants(self) -> dict[str, float]:
         return {"nu": self.nu}
 
     def profile(self, D: Array) -> Array:
+        self._check_nu()
         u = np.sqrt(2 * self.nu * D)
         decay = np.exp(-u)
         if self.nu == 0.5:

@@ -59,9 +59,7 @@ class PowerOfSum(Family):
                 "The 'degree' parameter of PowerOfSum must be an int in [1, inf). "
                 f"Got {self.degree!r} instead."
             )
-        resolved = [
-            BaseKernel(k.family.resolve(X, feature_names, weight), k.sigma) for k in self.kernels
-        ]
+        resolved = [k.resolved(k.family.resolve(X, feature_names, weight)) for k in self.kernels]
         return type(self)(resolved, self.degree)
 
     def _sum(self, mu: Array, X: Array, Z: Array | None) -> Array:

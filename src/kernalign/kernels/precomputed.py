@@ -47,8 +47,10 @@ class GramMatrix(Family):
 
     def _rows(self, X: Array) -> Any:
         n = len(self.matrix)
-        rows = X[:, 0].astype(int)
-        if X.shape[1] != 1 or (rows != X[:, 0]).any() or rows.min() < 0 or rows.max() >= n:
+        column = X[:, 0]
+        inside = (column >= 0) & (column < n)
+        rows = np.where(inside, column, 0).astype(int)
+        if X.shape[1] != 1 or not inside.all() or (rows != column).any():
             raise ValueError(
                 f"With Gram matrices X must be one column of row numbers from 0 to {n - 1}. "
                 f"Got {X.shape[1]} columns with values from {X.min():g} to {X.max():g}."

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
+from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._validation import check_labelled_rows, check_weights
 from kernalign.gram import Target
@@ -77,7 +78,9 @@ class Learner(BaseEstimator, ABC):
         """
         X, y = check_labelled_rows(self, X, y, multi_output=True)
         weight = check_weights(sample_weight, X)
-        return self.fit_target(X, infer_target(y, weight), getattr(self, "feature_names_in_", None))
+        with blocks_in_threads():
+            target = infer_target(y, weight)
+            return self.fit_target(X, target, getattr(self, "feature_names_in_", None))
 
     def fit_target(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
@@ -86,7 +89,8 @@ class Learner(BaseEstimator, ABC):
         used = target.weight > 0
         if not used.all():
             X, target = X[used], target.rows(used)
-        learned = self.learn(X, target, feature_names)
+        with blocks_in_threads():
+            learned = self.learn(X, target, feature_names)
         self.kernel_ = learned.kernel
         self.alignment_ = learned.alignment
         self.history_ = learned.history

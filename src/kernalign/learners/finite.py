@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kernalign._typing import Array
-from kernalign.kernels import BaseKernel, GramMatrix
+from kernalign.kernels import BaseKernel, Family, GramMatrix
 from kernalign.learners.base import Learner
 
 
@@ -19,8 +19,13 @@ class FiniteLearner(Learner):
 
     kernels: Any
 
-    def dictionary(self, X: Array, feature_names: Sequence[str] | None) -> list[BaseKernel]:
-        """The kernels, checked and resolved on these rows."""
+    def dictionary(
+        self,
+        X: Array,
+        feature_names: Sequence[str] | None = None,
+        weight: Array | None = None,
+    ) -> list[BaseKernel]:
+        """The kernels, checked and resolved on these rows; kernels of one family keep sharing it."""
         owner = type(self).__name__
         given = self.kernels
         if given is None or isinstance(given, BaseKernel | str) or not len(given):
@@ -28,9 +33,24 @@ class FiniteLearner(Learner):
                 f"The 'kernels' parameter of {owner} must be a non-empty list of kernels or Gram "
                 f"matrices, such as Gaussian().grid(20, 0.1, 10). Got {given!r} instead."
             )
-        found = []
-        for position, kernel in enumerate(given):
-            if not isinstance(kernel, BaseKernel):
-                kernel = GramMatrix(kernel, name=f"kernels[{position}] of {owner}").at()
-            found.append(BaseKernel(kernel.family.resolve(X, feature_names), kernel.sigma))
-        return found
+        kernels = [
+            kernel
+            if isinstance(kernel, BaseKernel)
+            else GramMatrix(kernel, name=f"kernels[{position}] of {owner}").at()
+            for position, kernel in enumerate(given)
+        ]
+        resolved: dict[int, Family] = {}
+        for kernel in kernels:
+            if id(kernel.family) not in resolved:
+                resolved[id(kernel.family)] = kernel.family.resolve(X, feature_names, weight)
+        _check_sizes(owner, [f for f in resolved.values() if isinstance(f, GramMatrix)])
+        return [kernel.resolved(resolved[id(kernel.family)]) for kernel in kernels]
+
+
+def _check_sizes(owner: str, matrices: Sequence[GramMatrix]) -> None:
+    sizes = {len(m.matrix) for m in matrices}
+    if len(sizes) > 1:
+        raise ValueError(
+            f"The Gram matrices in the 'kernels' parameter of {owner} must have one size. "
+            f"Got sizes {sorted(sizes)}."
+        )

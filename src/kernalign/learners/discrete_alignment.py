@@ -1,0 +1,326 @@
+"""DA: centred alignment with a finite set of kernels (Cortes, Mohri and Rostamizadeh, 2010).
+
+With a_m = <K_m, Khat*_c> and M_ml = <(K_m)_c, (K_l)_c> the alignment of sum_m mu_m K_m is
+
+F(mu) = a'mu / (sqrt(mu'M mu) |Khat*_c|).
+
+align takes each kernel's own alignment as its weight, alignf the non-negative weights of largest F:
+v = argmin_{v >= 0} v'Mv - 2 v'a, mu = v / |v|.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import nnls
+from sklearn.exceptions import ConvergenceWarning
+
+from kernalign._threads import map_rows
+from kernalign._typing import Array, IntArray
+from kernalign._validation import check_choice
+from kernalign._warnings import AlignmentWarning, find_stack_level
+from kernalign.criteria import best_weights
+from kernalign.gram import Target
+from kernalign.gram.dictionary import _by_family, _fill
+from kernalign.kernels import BaseKernel
+from kernalign.learners.base import Learned
+from kernalign.learners.finite import FiniteLearner
+from kernalign.learners.gram_stack import NORMALISATIONS
+from kernalign.learners.uniform import Sizes, combination, target_norm, warn_constant
+
+#: Relative gap from which on the weights are computed again from the Gram matrices themselves.
+EXACT = 1e-10
+#: Relative gap above which the answer is not called optimal.
+TOLERANCE = 1e-8
+#: |K_c|^2 / (tr K)^2 below which centring leaves inner products fewer than ten digits.
+CANCELLED = 1e-5
+#: Weights of unit kernels below this share of the largest are what rounding left of zero.
+NEGLIGIBLE = 1e-12
+#: Side of the tiles of Gram matrices that are factored one after the other.
+TILE = 64
+
+
+class DiscreteAlignment(FiniteLearner):
+    """argmax_{mu >= 0, |mu| = 1} F(sum_m mu_m K_m), F the centred alignment with the labels.
+
+    The method alignf of Cortes, Mohri and Rostamizadeh (2010). The weights found do not depend on
+    the order of the kernels, and the combination found does not depend on their scale. No n x n
+    matrix is stored.
+
+    Parameters
+    ----------
+    kernels : list of kernels or Gram matrices
+        Such as `Gaussian().grid(20, 0.1, 10)`. With Gram matrices X is one column of row numbers.
+    joint : bool
+        Weigh all kernels together. False is the authors' align: mu_m proportional to the alignment
+        of K_m by itself, which depends on the scale of the kernels.
+    normalize : {"none", "trace", "variance"}
+        Divide each kernel by 1, its mean diagonal, or its mean diagonal after centring. It changes
+        nothing but the meaning of `weights_` where `joint` is true.
+
+    Attributes
+    ----------
+    kernel_ : LearnedKernel
+    alignment_ : float
+        Centred alignment of `kernel_` with the target kernel on the training rows.
+    weights_ : (M,) array
+        mu, |mu| = 1.
+    gap_ : float
+        1 - alignment_ / upper, where no weights can align better than `upper`. 0 for align, whose
+        weights are a formula and optimise nothing.
+    history_ : list of dict
+        One record per attempt: `alignment`, the same as `lower`, the bound `upper`, their relative
+        `gap`, the residual `kkt` of the optimality conditions, and whether inner products
+        ("products") or a factor of the Gram matrices ("factor") determined the weights. The
+        alignment alone for align.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernalign.kernels import Gaussian
+    >>> from kernalign.learners.discrete_alignment import DiscreteAlignment
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = DiscreteAlignment(Gaussian().grid(20, 0.1, 10)).fit(X, y)
+    >>> bool(learner.alignment_ > 0.7), bool(learner.gap_ < 1e-10)
+    (True, True)
+    """
+
+    def __init__(self, kernels: Any = None, *, joint: bool = True, normalize: str = "none"):
+        self.kernels = kernels
+        self.joint = joint
+        self.normalize = normalize
+
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        check_choice(self, "joint", (True, False))
+        check_choice(self, "normalize", NORMALISATIONS)
+        kernels = self.dictionary(X, feature_names, target.weight)
+        sizes = Sizes.of(kernels, X, target, self.normalize, scale_free=self.joint)
+        rows = Rows(kernels, X, target, sizes)
+        problem = rows.problem()
+        if problem is None:
+            return self._unaligned(kernels, sizes)
+        if self.joint:
+            problem, u, history = alignf(problem, rows)
+        else:
+            u = problem.a * problem.norms / sizes.scales[problem.used]
+            history = [{"iteration": 1, "alignment": problem.certificate(u)["lower"]}]
+        gap = float(history[-1].get("gap", 0.0))
+        if gap > TOLERANCE:
+            warnings.warn(
+                f"alignf stopped at a relative gap of {gap:.1e} to the best alignment, above "
+                f"{TOLERANCE:g}: some kernels are too alike for their weights to be told apart.",
+                ConvergenceWarning,
+                stacklevel=find_stack_level(),
+            )
+        mu = problem.weights(u, sizes.scales)
+        return Learned(
+            kernel=combination(kernels, mu, sizes),
+            alignment=float(history[-1]["alignment"]),
+            history=history,
+            extra={"weights_": mu, "gap_": gap},
+        )
+
+    def _unaligned(self, kernels: Sequence[BaseKernel], sizes: Sizes) -> Learned:
+        """Equal weights, and a warning that says why."""
+        if sizes.vanishing.all():
+            warn_constant()
+        else:
+            warnings.warn(
+                "No kernel of the list is aligned with the labels: all are given the same weight.",
+                AlignmentWarning,
+                stacklevel=find_stack_level(),
+            )
+        mu = np.full(len(kernels), 1 / np.sqrt(len(kernels)))
+        # Every combination has alignment zero, so these weights are as good as any.
+        record = {"iteration": 1, "alignment": 0.0}
+        if self.joint:
+            record |= {"lower": 0.0, "upper": 0.0, "gap": 0.0, "kkt": 0.0}
+        return Learned(
+            kernel=combination(kernels, mu, sizes),
+            alignment=0.0,
+            history=[record],
+            extra={"weights_": mu, "gap_": 0.0},
+        )
+
+
+@dataclass(frozen=True)
+class UnitProblem:
+    """max_{u >= 0} a'u / sqrt(u'Mu) over kernels with |K_c| = 1, and a target of norm one.
+
+    used : (m,) positions of the kernels that are not constant on the rows;  norms : their |K_c|.
+    M : (m, m) inner products;  a : (m,) alignments of the kernels by themselves.
+    factor : (r, m + 1) array [R, b] with M = R'R and a = R'b, where that is known.
+    """
+
+    used: IntArray
+    norms: Array
+    M: Array
+    a: Array
+    factor: Array | None = None
+
+    def solve(self) -> Array:
+        """u of largest alignment, as far as the numbers given determine it."""
+        try:
+            if self.factor is None:
+                u = best_weights(self.M, self.a)
+            else:
+                R, b = self.factor[:, :-1], self.factor[:, -1]
+                u, _ = nnls(R, b, maxiter=30 * len(self.a))
+        except RuntimeError:
+            u = np.zeros(len(self.a))
+        u = np.where(u > NEGLIGIBLE * u.max(), u, 0.0)
+        # Where the solver gave up, align's weights are feasible, and certified like any.
+        return u if u.any() else self.a
+
+    def certificate(self, u: Array) -> dict[str, float]:
+        """lower <= max F <= upper from any u >= 0 other than zero, and the KKT residual.
+
+        For w >= 0 and M = R'R: a'w = (a - Mu)'w + (Ru)'(Rw), and |w| <= |Rw| because the inner
+        products of positive semidefinite matrices are not negative. So
+        F(w) = a'w / |Rw| <= |(a - Mu)_+| + |Ru|, and F(w) <= |Ru| / t where Mu >= t a.
+        All sums have terms of one sign: the bounds hold to rounding however alike the kernels are.
+        """
+        # The scale of u with the smallest (u'Mu - 2 u'a).
+        u = u * (self.a @ u) / (u @ self.M @ u)
+        Mu = self.M @ u
+        length = float(np.sqrt(u @ Mu))
+        lower = float(self.a @ u) / length
+        upper = length + float(np.linalg.norm(np.maximum(self.a - Mu, 0.0)))
+        present = self.a > 0
+        t = float((Mu[present] / self.a[present]).min())
+        if t > 0:
+            upper = min(upper, length / t)
+        upper = max(upper, lower)
+        kkt = float(np.abs(np.minimum(u, Mu - self.a)).max())
+        return {
+            "alignment": lower,
+            "lower": lower,
+            "upper": upper,
+            "gap": 1 - lower / upper,
+            "kkt": kkt,
+        }
+
+    def weights(self, u: Array, scales: Array) -> Array:
+        """mu of the kernels K_m / s_m, |mu| = 1, from the weights u of unit kernels."""
+        mu = np.zeros(len(scales))
+        mu[self.used] = u / self.norms * scales[self.used]
+        # Scaled before they are squared, which might underflow.
+        mu /= mu.max()
+        return mu / np.linalg.norm(mu)
+
+
+class Rows:
+    """The dictionary on given rows: where the numbers of a `UnitProblem` come from."""
+
+    def __init__(self, kernels: Sequence[BaseKernel], X: Array, target: Target, sizes: Sizes):
+        self.kernels, self.X, self.target = kernels, X, target
+        self.products = sizes.products
+        self.used: IntArray = np.flatnonzero(~sizes.vanishing)
+        self.raw = target.total * sizes.diagonals[self.used]
+
+    def problem(self) -> UnitProblem | None:
+        """From inner products if centring left them their digits; None where nothing is aligned."""
+        size = target_norm(self.target)
+        if not self.used.size or size == 0:
+            return None
+        squares = np.diag(self.products.between)[self.used]
+        if (squares < CANCELLED * self.raw**2).any():
+            found = self.factored_problem()
+        else:
+            norms = np.sqrt(squares)
+            M = self.products.between[np.ix_(self.used, self.used)] / norms / norms[:, None]
+            a = self.products.with_target[self.used] / norms / size
+            # <K_c, Khat*_c> >= 0 for positive semidefinite K: less is rounding.
+            found = UnitProblem(self.used, norms, M, np.maximum(a, 0.0))
+        return found if found.a.any() else None
+
+    def factored_problem(self) -> UnitProblem:
+        """From a factor of the centred Gram matrices, which squares no condition number."""
+        R = centred_factor([self.kernels[m] for m in self.used], self.X, self.target)
+        norms = np.linalg.norm(R, axis=0)
+        R = R / norms
+        M = R.T @ R
+        return UnitProblem(self.used, norms[:-1], M[:-1, :-1], np.maximum(M[:-1, -1], 0.0), R)
+
+
+def alignf(problem: UnitProblem, rows: Rows) -> tuple[UnitProblem, Array, list[dict[str, Any]]]:
+    """The problem solved, its weights u, and the certificate of each attempt.
+
+    Inner products are cheap, but they square the condition number of kernels that are alike: where
+    the certificate shows that it matters, the Gram matrices are factored instead.
+    """
+    u = problem.solve()
+    history: list[dict[str, Any]] = [_record(problem, u, 1)]
+    if history[-1]["gap"] > EXACT and problem.factor is None:
+        problem = rows.factored_problem()
+        u = min(problem.solve(), u, key=lambda w: problem.certificate(w)["gap"])
+        history.append(_record(problem, u, 2))
+    return problem, u, history
+
+
+def _record(problem: UnitProblem, u: Array, attempt: int) -> dict[str, Any]:
+    route = "products" if problem.factor is None else "factor"
+    return {"iteration": attempt, **problem.certificate(u), "route": route}
+
+
+def centred_factor(kernels: Sequence[BaseKernel], X: Array, target: Target) -> Array:
+    """R with R'R = [vec K_1c, ..., vec K_mc, vec Khat*_c]' [the same], without forming products.
+
+    The QR factorisation of the n^2 x (m + 1) matrix of centred Gram matrices, tile by tile: the
+    factor of two stacked matrices is the factor of their stacked factors. A first pass finds the
+    row means, so that each entry is centred before anything is squared.
+    """
+    n, m = len(X), len(kernels)
+    weight, root = target.weight, np.sqrt(target.weight)
+    groups = _by_family(kernels)
+    views = {id(k.family): k.family.select(X) for k in kernels}
+
+    def tiles(rows: slice) -> Iterator[tuple[slice, Array]]:
+        """Columns on and right of the diagonal, and the kernels there; room for the target."""
+        for start in range(rows.start, n, TILE):
+            columns = slice(start, min(start + TILE, n))
+            tile = np.empty((m + 1, rows.stop - rows.start, columns.stop - columns.start))
+            _fill(tile[:m], groups, kernels, views, rows, columns)
+            yield columns, tile
+
+    def row_sums(rows: slice) -> Array:
+        """The share of these tiles and their mirror images, from the first of the rows on."""
+        sums = np.zeros((m, n))
+        for columns, tile in tiles(rows):
+            sums[:, rows] += tile[:m] @ weight[columns]
+            if columns != rows:
+                sums[:, columns] += weight[rows] @ tile[:m]
+        return sums
+
+    def factor(rows: slice) -> Array:
+        R = np.zeros((0, m + 1))
+        for columns, tile in tiles(rows):
+            tile[:m] -= shares[:, rows, None]
+            tile[:m] -= shares[:, None, columns]
+            tile[m] = target.centred[rows] @ target.centred[columns].T
+            # Tiles off the diagonal stand for their mirror images too.
+            tile *= np.sqrt(1.0 if columns == rows else 2.0) * root[rows, None] * root[columns]
+            R = _triangle(R, tile.reshape(m + 1, -1).T)
+        return R
+
+    shares = np.zeros((m, n))
+    for _, part in map_rows(row_sums, n, TILE):
+        shares += part / target.total
+    # K_c[i, j] = K[i, j] - r_i - r_j with r_i the row mean less half the grand mean.
+    shares -= (shares @ weight)[:, None] / (2 * target.total)
+    R = np.zeros((0, m + 1))
+    for _, part in map_rows(factor, n, TILE):
+        R = _triangle(R, part)
+    return R
+
+
+def _triangle(R: Array, below: Array) -> Array:
+    """The QR factor of two matrices on top of each other."""
+    triangle: Array = np.asarray(np.linalg.qr(np.concatenate([R, below]), mode="r"))
+    return triangle

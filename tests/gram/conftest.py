@@ -1,0 +1,14 @@
+"""Fixtures of the tests of sums over pairs."""
+
+import pytest
+
+from kernalign.gram import blocks, dictionary, semigroup
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks so small that small data have several of them."""
+    monkeypatch.setattr(blocks, "ROWS", 16)
+    monkeypatch.setattr(semigroup, "TILE", 16)
+    # The side of a tile never falls below 64 rows.
+    monkeypatch.setattr(dictionary, "STACK_BYTES", 1)

@@ -1,0 +1,87 @@
+"""Threads change the time that sums take, and nothing else."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from kernalign._threads import blocks_in_threads, map_rows, thread_count
+from tests.gram.dense import setup
+from tests.gram.spaces import SPACES
+from tests.kernels.families import named
+
+
+def sums_of(cases, n):
+    """Every number that a backend produces, interpolated and refined."""
+    s = setup(cases, "fractional", n=n)
+    slopes = []
+    for family in (*range(len(s.families)), 0):
+        z = s.draw(family)
+        s.sums.append(family, z)
+        probe = s.sums.probe([s.sums.T, s.sums.identity, s.sums.atom(0)], family)
+        probe.products(z)
+        slopes.append(probe.gradient(z, np.array([1.0, -0.5, 0.2]), 0.3))
+    before = s.sums.table.copy()
+    s.sums.refine()
+    return [before, s.sums.table, *slopes]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("space", SPACES, ids=lambda space: space.name)
+def test_one_and_two_threads_agree_bit_for_bit(space):
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            assert thread_count() == threads, "otherwise the test proves nothing"
+            results.append(sums_of(space.cases, n=70))
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("name", "n"), [("gaussian", 700), ("linear", 6000), ("fourier", 6000), ("matern-1.5", 500)]
+)
+def test_threads_agree_on_sizes_that_blas_splits(name, n):
+    """Large enough for a threaded BLAS to share out a single product."""
+    results = []
+    for threads in (1, 2):
+        # As learners do: what is not summed in blocks runs on single-threaded BLAS inside.
+        with threadpool_limits(threads, user_api="blas"), blocks_in_threads():
+            results.append(sums_of(named(name), n))
+    for one, two in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+@pytest.mark.parametrize(("n", "size"), [(1, 3), (3, 3), (10, 3), (100, 1)])
+def test_blocks_come_in_order_and_cover_all_rows(threads, n, size):
+    with threadpool_limits(threads, user_api="blas"):
+        found = list(map_rows(lambda rows: (rows.start, thread_count()), n, size))
+    rows = np.concatenate([np.arange(n)[rows] for rows, _ in found])
+    np.testing.assert_array_equal(rows, np.arange(n))
+    assert [rows.start for rows, _ in found] == [start for _, (start, _) in found]
+    # Inside a block BLAS has one thread.
+    assert {inside for _, (_, inside) in found} == {1}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_limits_are_restored(threads):
+    with threadpool_limits(threads, user_api="blas"):
+        list(map_rows(lambda rows: None, 10, 1))
+        assert thread_count() == threads
+        blocks = map_rows(lambda rows: None, 10, 1)
+        next(blocks)
+        blocks.close()
+        assert thread_count() == threads
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_errors_in_a_block_reach_the_caller(threads):
+    def fail(rows):
+        if rows.start == 5:
+            raise ArithmeticError("block 5")
+        return rows.start
+
+    with threadpool_limits(threads, user_api="blas"):
+        with pytest.raises(ArithmeticError, match="block 5"):
+            list(map_rows(fail, 10, 1))
+        assert thread_count() == threads

@@ -1,0 +1,306 @@
+"""What every family promises: formula, diagonal, gradient and search coordinates."""
+
+import inspect
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import kernalign.kernels
+from kernalign.kernels import AnyOf, BaseKernel, Family, FeatureFamily, GramMatrix
+from kernalign.kernels.base import is_scalar
+from tests.kernels.families import CASES, MEANS, SCALES, problem
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+every_seed = pytest.mark.parametrize("seed", range(3))
+properties = settings(max_examples=20, deadline=None, derandomize=True)
+
+
+def test_list_has_every_public_family():
+    public = {
+        value
+        for name in kernalign.kernels.__all__
+        if inspect.isclass(value := getattr(kernalign.kernels, name))
+        and issubclass(value, Family)
+        and not inspect.isabstract(value)
+    }
+    # A union and a finished Gram matrix have nothing to search: they have their own tests.
+    assert public - {AnyOf, GramMatrix} == {type(case.family) for case in CASES}
+
+
+# --- formula -------------------------------------------------------------------------------------
+
+
+@every_case
+@every_seed
+def test_gram_equals_naive_formula(case, seed):
+    p = problem(case, seed)
+    kernel = BaseKernel(p.family, p.sigma)
+    square = case.reference(p.X, p.sigma, p.X, p.X)
+    np.testing.assert_allclose(kernel(p.full), square, rtol=1e-12, atol=1e-13)
+    rectangle = case.reference(p.X, p.sigma, p.X, p.Z)
+    np.testing.assert_allclose(kernel(p.full, p.other_full), rectangle, rtol=1e-12, atol=1e-13)
+
+
+@every_case
+def test_both_forms_agree(case):
+    p = problem(case)
+    one, two = p.family.gram(p.sigma, p.X), p.family.gram(p.sigma, p.X, p.X.copy())
+    np.testing.assert_allclose(two, one, rtol=1e-12, atol=1e-13)
+
+
+@every_case
+def test_select_cuts_out_own_columns(case):
+    p = problem(case)
+    np.testing.assert_array_equal(p.family.select(p.full), p.X)
+
+
+@every_case
+@every_seed
+def test_diag_is_diagonal_of_gram(case, seed):
+    p = problem(case, seed)
+    kernel = BaseKernel(p.family, p.sigma)
+    np.testing.assert_allclose(kernel.diag(p.full), np.diag(kernel(p.full)), rtol=1e-13)
+
+
+@every_case
+@every_seed
+def test_gram_is_symmetric_and_positive_semidefinite(case, seed):
+    p = problem(case, seed, n=40)
+    K = p.family.gram(p.sigma, p.X)
+    np.testing.assert_allclose(K, K.T, rtol=1e-12, atol=1e-14)
+    values = np.linalg.eigvalsh(K)
+    assert values[0] >= -1e-13 * values[-1]
+
+
+@every_case
+def test_formula_leaves_its_arguments_alone(case):
+    p = problem(case)
+    K = p.family.gram(p.sigma, p.X, p.Z)
+    W = p.rng.normal(size=K.shape)
+    given_arrays = [p.sigma, p.X, p.Z, W, K]
+    copies = [a.copy() for a in given_arrays]
+    p.family.gram(p.sigma, p.X)
+    p.family.diag(p.sigma, p.X)
+    p.family.gradient(p.sigma, p.X, p.Z, W, K)
+    p.family.from_search(p.family.to_search(p.sigma))
+    for array, copy in zip(given_arrays, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+features = pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if isinstance(case.family, FeatureFamily)],
+    ids=lambda case: case.name,
+)
+
+
+@features
+def test_features_give_the_gram_matrix(case):
+    p = problem(case)
+    phi, psi = p.family.features(p.sigma, p.X), p.family.features(p.sigma, p.Z)
+    naive = case.reference(p.X, p.sigma, p.X, p.Z)
+    np.testing.assert_allclose(phi @ psi.T, naive, rtol=1e-12, atol=1e-13)
+
+
+@every_case
+@properties
+@given(data=st.data())
+def test_properties_on_any_data(case, data):
+    """Ties, zeros and duplicates included: symmetric, PSD, Cauchy-Schwarz, naive formula."""
+    shape = (data.draw(st.integers(2, 7), label="n"), case.d)
+    full = data.draw(arrays(float, shape, elements=st.floats(-10, 10, width=32)), label="X")
+    seed = data.draw(st.integers(0, 99), label="seed")
+    family, X = case.resolved(full), case.cut(full)
+    rng = np.random.default_rng(seed)
+    # Parameters of the size of standard data: of rows all equal there is no size to take.
+    sigma = case.parameters(rng, 3 * rng.normal(size=X.shape))
+    K = family.gram(sigma, X)
+    naive = case.reference(X, sigma, X, X) if _has_spread(X) else K
+    size = max(np.abs(K).max(), 1e-300)
+    np.testing.assert_allclose(K, naive, rtol=1e-10, atol=1e-11 * size)
+    np.testing.assert_allclose(K, K.T, rtol=1e-12, atol=1e-13 * size)
+    assert np.linalg.eigvalsh(K)[0] >= -1e-11 * size
+    diagonal = family.diag(sigma, X)
+    assert (np.abs(K) <= np.sqrt(np.outer(diagonal, diagonal)) + 1e-12 * size).all()
+
+
+def _has_spread(X):
+    """The naive formulas do not know the convention for constant columns and zero data."""
+    return (np.ptp(X, axis=0) > 1e-6 * np.abs(X).max(axis=0)).all()
+
+
+# --- gradient ------------------------------------------------------------------------------------
+
+
+def central(f, h):
+    """f'(0) with an error of h^8."""
+    weights = [4 / 5, -1 / 5, 4 / 105, -1 / 280]
+    return sum(w * (f(k * h) - f(-k * h)) for k, w in enumerate(weights, 1)) / h
+
+
+def forward(f, h):
+    """f'(0) from values at and right of 0, with an error of h^6."""
+    weights = [-49 / 20, 6, -15 / 2, 20 / 3, -15 / 4, 6 / 5, -1 / 6]
+    return sum(w * f(k * h) for k, w in enumerate(weights)) / h
+
+
+def weighted_sum(p, Z, W, z, direction):
+    """t -> sum_ij W_ij kappa(x_i, z_j) at the search coordinate z + t direction."""
+    return lambda t: np.sum(W * p.family.gram(p.family.from_search(z + t * direction), p.X, Z))
+
+
+@every_case
+@every_seed
+@pytest.mark.parametrize("form", ["square", "rectangle"])
+def test_gradient_is_derivative_in_search_coordinate(case, seed, form):
+    p = problem(case, seed)
+    Z = None if form == "square" else p.Z
+    K = p.family.gram(p.sigma, p.X, Z)
+    # W is neither symmetric nor of one sign.
+    W = p.rng.normal(size=K.shape)
+    z = p.family.to_search(p.sigma)
+    slope = p.family.gradient(p.sigma, p.X, Z, W, K)
+    assert slope.shape == z.shape
+    # Relevances are positive, so their steps are relative.
+    unit = np.ones(z.size)
+    if case.ard:
+        unit[: p.X.shape[1]] = z[: p.X.shape[1]]
+    tolerance = case.gradient_accuracy * np.linalg.norm(W) * np.abs(K).max()
+    for v in [*np.eye(z.size), p.rng.normal(size=z.size)]:
+        expected = central(weighted_sum(p, Z, W, z, unit * v), h=5e-3)
+        assert slope @ (unit * v) == pytest.approx(expected, rel=1e-9, abs=tolerance)
+
+
+ard_cases = pytest.mark.parametrize(
+    "case", [case for case in CASES if case.ard], ids=lambda case: case.name
+)
+
+
+@ard_cases
+@every_seed
+@pytest.mark.parametrize("form", ["square", "rectangle"])
+def test_gradient_at_irrelevant_features(case, seed, form):
+    """sigma_k = inf is z_k = 0, at the edge of the box: derivatives into it."""
+    p = spaced_problem(case, seed)
+    Z = None if form == "square" else p.Z
+    d = p.X.shape[1]
+    ignored = p.rng.permutation(d)[: 1 + seed % (d - 1)]
+    sigma = p.sigma.copy()
+    sigma[ignored] = np.inf
+    z = p.family.to_search(sigma)
+    assert (z[ignored] == 0).all()
+    np.testing.assert_array_equal(p.family.from_search(z)[ignored], np.inf)
+    K = p.family.gram(sigma, p.X, Z)
+    naive = case.reference(p.X, sigma, p.X, p.X if Z is None else Z)
+    np.testing.assert_allclose(K, naive, rtol=1e-12, atol=1e-13)
+    W = p.rng.normal(size=K.shape)
+    slope = p.family.gradient(sigma, p.X, Z, W, K)
+    for k, v in enumerate(np.eye(z.size)):
+        difference = forward if k in ignored else central
+        expected = difference(weighted_sum(p, Z, W, z, v), h=1e-4)
+        assert slope[k] == pytest.approx(expected, rel=1e-7, abs=1e-9 * np.linalg.norm(W))
+
+
+def spaced_problem(case, seed):
+    """No two rows are close in any feature, where a Matern kernel bends sharply in z at 0."""
+    p = problem(case, seed, n=6, m=5)
+    d = p.full.shape[1]
+    levels = np.stack([p.rng.permutation(11) for _ in range(d)], axis=1) / 3
+    rows = levels * SCALES[:d] + MEANS[:d]
+    X, Z = case.cut(rows[:6]), case.cut(rows[6:])
+    sigma = p.sigma.copy()
+    sigma[: X.shape[1]] = X.std(axis=0) * p.rng.uniform(0.7, 1.4, X.shape[1])
+    return replace(p, X=X, Z=Z, sigma=sigma)
+
+
+# --- search coordinates --------------------------------------------------------------------------
+
+
+@every_case
+@every_seed
+def test_search_coordinates_round_trip(case, seed):
+    p = problem(case, seed)
+    z = p.family.to_search(p.sigma)
+    np.testing.assert_allclose(p.family.from_search(z), p.sigma, rtol=1e-13)
+    np.testing.assert_allclose(
+        p.family.to_search(p.family.from_search(z)), z, rtol=1e-13, atol=1e-14
+    )
+
+
+@every_case
+@every_seed
+def test_d_sigma_d_z(case, seed):
+    p = problem(case, seed)
+    z = p.family.to_search(p.sigma)
+    slope = p.family.d_sigma_d_z(p.sigma)
+    assert slope.shape == z.shape
+    for k, direction in enumerate(np.eye(z.size)):
+        h = 1e-3 * max(abs(z[k]), 1e-3)
+        expected = central(lambda t, v=direction, k=k: p.family.from_search(z + t * v)[k], h)
+        assert slope[k] == pytest.approx(expected, rel=1e-8)
+
+
+@ard_cases
+def test_tied_family_is_the_same_kernel_with_one_bandwidth(case):
+    p = problem(case)
+    tied = p.family.tied()
+    if tied is None:
+        assert case.name == "rational-quadratic-ard"
+        return
+    sigma = np.array([1.7 * np.linalg.norm(p.X.std(axis=0))])
+    untied = p.family.untie(sigma, p.X.shape[1])
+    np.testing.assert_allclose(
+        p.family.gram(untied, p.X, p.Z), tied.gram(sigma, p.X, p.Z), rtol=1e-13
+    )
+    assert tied.search_space(p.X, p.rng).p == 1
+
+
+# --- a function of one number --------------------------------------------------------------------
+
+
+def _scalar(case):
+    return is_scalar(case.family)
+
+
+scalar_cases = pytest.mark.parametrize(
+    "case", [case for case in CASES if _scalar(case)], ids=lambda case: case.name
+)
+
+
+def test_scalar_families_are_those_of_one_parameter():
+    names = {case.name for case in CASES if _scalar(case)}
+    expected = {"gaussian", "gaussian-positions", "laplacian", "matern-names", "polynomial-mixed"}
+    expected |= {f"matern-{nu}" for nu in (0.5, 1.5, 2.5)}
+    expected |= {f"polynomial-{degree}" for degree in (1, 2, 3)}
+    assert names == expected
+
+
+@scalar_cases
+def test_statistic_serves_every_parameter(case):
+    p = problem(case)
+    for Z in (None, p.Z):
+        statistic = p.family.statistic(p.X, Z)
+        kept = statistic.copy()
+        for factor in (0.3, 1.0, 4.0):
+            naive = case.reference(p.X, factor * p.sigma, p.X, p.X if Z is None else Z)
+            K = p.family.from_statistic(statistic, factor * p.sigma)
+            np.testing.assert_allclose(K, naive, rtol=1e-11, atol=1e-13)
+        np.testing.assert_array_equal(statistic, kept)
+
+
+@scalar_cases
+def test_semigroup_products_are_members(case):
+    """kappa_sigma kappa_tau = kappa_rho with rho^-a = sigma^-a + tau^-a."""
+    if not case.family.semigroup:
+        assert "matern" in case.name or "polynomial" in case.name
+        return
+    p = problem(case)
+    a = p.family.power
+    sigma, tau = p.sigma, 1.7 * p.sigma
+    rho = (sigma**-a + tau**-a) ** (-1 / a)
+    product = p.family.gram(sigma, p.X) * p.family.gram(tau, p.X)
+    np.testing.assert_allclose(product, p.family.gram(rho, p.X), rtol=1e-12)
