@@ -17,7 +17,16 @@ from kernalign.kernels import (
     Polynomial,
     RationalQuadratic,
 )
-from kernalign.learners import ContinuousAlignment
+from kernalign.learners import (
+    ContinuousAlignment,
+    ContinuousRisk,
+    DiscreteAlignment,
+    LpNormMKL,
+    PolynomialMKL,
+    Reweighted,
+    RidgeMKL,
+    UniformWeights,
+)
 
 __version__ = "0.1.0"
 
@@ -25,8 +34,10 @@ __all__ = [
     "AlignmentWarning",
     "AnyOf",
     "ContinuousAlignment",
+    "ContinuousRisk",
     "CustomFamily",
     "Dirichlet",
+    "DiscreteAlignment",
     "Fourier",
     "Gaussian",
     "GramMatrix",
@@ -36,10 +47,15 @@ __all__ = [
     "Laplacian",
     "LearnedKernel",
     "Linear",
+    "LpNormMKL",
     "Matern",
     "Polynomial",
+    "PolynomialMKL",
     "RationalQuadratic",
+    "Reweighted",
+    "RidgeMKL",
     "SelectionWarning",
+    "UniformWeights",
     "alignment",
     "centered_alignment",
 ]

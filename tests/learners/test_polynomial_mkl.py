@@ -11,7 +11,8 @@ from kernalign import AlignmentWarning
 from kernalign.kernels import CustomFamily, Gaussian, Linear
 from kernalign.learners.gram_stack import GramStack
 from kernalign.learners.polynomial_mkl import PolynomialMKL, project, projected_gradient
-from kernalign.learners.ridge_mkl import RidgeMKL, RidgeProblem
+from kernalign.learners.ridge_mkl import RidgeMKL
+from kernalign.learners.ridge_problem import RidgeProblem
 from kernalign.learners.targets import infer_target
 from tests import reference
 

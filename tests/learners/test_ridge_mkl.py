@@ -11,7 +11,8 @@ from sklearn.kernel_ridge import KernelRidge
 from kernalign import AlignmentWarning
 from kernalign.kernels import CustomFamily, Gaussian
 from kernalign.learners.gram_stack import ScaleWarning
-from kernalign.learners.ridge_mkl import RidgeMKL, simplex_least_squares
+from kernalign.learners.ridge_mkl import RidgeMKL
+from kernalign.learners.ridge_problem import simplex_least_squares
 from kernalign.learners.targets import infer_target, response_target
 from tests import reference
 

@@ -37,7 +37,7 @@ def dictionary_products(kernels: Sequence[BaseKernel], X: Array, target: Target)
     """All inner products of `kernels` with each other, the target and the identity."""
     n, m = len(X), len(kernels)
     side = int(np.clip(np.sqrt(STACK_BYTES / (8 * m)), 64, 256))
-    groups = _by_family(kernels)
+    groups = by_family(kernels)
     views = {id(k.family): k.family.select(X) for k in kernels}
     root = np.sqrt(target.weight)
     factor = np.column_stack([target.weight, target.weighted])
@@ -52,7 +52,7 @@ def dictionary_products(kernels: Sequence[BaseKernel], X: Array, target: Target)
         for start in range(first, n, side):
             columns = slice(start, min(start + side, n))
             tile = stack[:, :, : columns.stop - columns.start]
-            _fill(tile, groups, kernels, views, rows, columns)
+            fill_tile(tile, groups, kernels, views, rows, columns)
             sums[:, : rows.stop - first] += tile @ factor[columns]
             if columns == rows:
                 diagonal = np.einsum("kii,i->k", tile, target.weight[rows])
@@ -87,7 +87,7 @@ def centre_products(
     return CentredProducts(centred, with_target, diagonal - s / N)
 
 
-def _by_family(kernels: Sequence[BaseKernel]) -> list[list[int]]:
+def by_family(kernels: Sequence[BaseKernel]) -> list[list[int]]:
     """Positions of the kernels that share a family, and so a pair statistic."""
     groups: dict[int, list[int]] = {}
     for i, kernel in enumerate(kernels):
@@ -95,7 +95,7 @@ def _by_family(kernels: Sequence[BaseKernel]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _fill(
+def fill_tile(
     tile: Array,
     groups: list[list[int]],
     kernels: Sequence[BaseKernel],

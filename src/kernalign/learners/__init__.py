@@ -2,5 +2,26 @@
 
 from kernalign.learners.base import DualModel, Learned, Learner
 from kernalign.learners.continuous_alignment import ContinuousAlignment
+from kernalign.learners.continuous_risk import ContinuousRisk
+from kernalign.learners.discrete_alignment import DiscreteAlignment
+from kernalign.learners.finite import FiniteLearner
+from kernalign.learners.lp_norm_mkl import LpNormMKL
+from kernalign.learners.polynomial_mkl import PolynomialMKL
+from kernalign.learners.reweighted import Reweighted
+from kernalign.learners.ridge_mkl import RidgeMKL
+from kernalign.learners.uniform import UniformWeights
 
-__all__ = ["ContinuousAlignment", "DualModel", "Learned", "Learner"]
+__all__ = [
+    "ContinuousAlignment",
+    "ContinuousRisk",
+    "DiscreteAlignment",
+    "DualModel",
+    "FiniteLearner",
+    "Learned",
+    "Learner",
+    "LpNormMKL",
+    "PolynomialMKL",
+    "Reweighted",
+    "RidgeMKL",
+    "UniformWeights",
+]

@@ -25,7 +25,7 @@ from kernalign._validation import check_choice
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria import best_weights
 from kernalign.gram import Target
-from kernalign.gram.dictionary import _by_family, _fill
+from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.kernels import BaseKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
@@ -278,7 +278,7 @@ def centred_factor(kernels: Sequence[BaseKernel], X: Array, target: Target) -> A
     """
     n, m = len(X), len(kernels)
     weight, root = target.weight, np.sqrt(target.weight)
-    groups = _by_family(kernels)
+    groups = by_family(kernels)
     views = {id(k.family): k.family.select(X) for k in kernels}
 
     def tiles(rows: slice) -> Iterator[tuple[slice, Array]]:
@@ -286,7 +286,7 @@ def centred_factor(kernels: Sequence[BaseKernel], X: Array, target: Target) -> A
         for start in range(rows.start, n, TILE):
             columns = slice(start, min(start + TILE, n))
             tile = np.empty((m + 1, rows.stop - rows.start, columns.stop - columns.start))
-            _fill(tile[:m], groups, kernels, views, rows, columns)
+            fill_tile(tile[:m], groups, kernels, views, rows, columns)
             yield columns, tile
 
     def row_sums(rows: slice) -> Array:

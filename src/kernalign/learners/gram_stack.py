@@ -18,7 +18,7 @@ from kernalign._threads import map_rows
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import find_stack_level
 from kernalign.gram import Target
-from kernalign.gram.dictionary import _by_family, _fill
+from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.kernels import BaseKernel, LearnedKernel
 
 #: The choices of `normalize`: s_m = 1, tr K_m / n, tr (K_m)_c / n.
@@ -82,7 +82,7 @@ class GramStack:
         )
         self.diagonals, self.variances = self._traces()
         if normalize == "none":
-            _warn_if_wild(self.kernels, self.diagonals)
+            warn_if_wild(self.kernels, self.diagonals)
         chosen = {"none": None, "trace": self.diagonals, "variance": self.variances}[normalize]
         self.scales = np.ones(len(self.kernels))
         if chosen is not None:
@@ -200,14 +200,14 @@ def _filled(
     """
     n, m = len(X), len(kernels)
     values = np.empty((m, n, n), dtype=dtype)
-    groups = _by_family(kernels)
+    groups = by_family(kernels)
     views = {id(k.family): k.family.select(X) for k in kernels}
 
     def block(rows: slice) -> None:
         for start in range(rows.start, n, TILE):
             columns = slice(start, min(start + TILE, n))
             tile = values[:, rows, columns]
-            _fill(tile, groups, kernels, views, rows, columns)
+            fill_tile(tile, groups, kernels, views, rows, columns)
             if columns != rows:
                 for matrix in values:
                     matrix[columns, rows] = matrix[rows, columns].T
@@ -217,7 +217,7 @@ def _filled(
     return values
 
 
-def _warn_if_wild(kernels: Sequence[BaseKernel], diagonals: Array) -> None:
+def warn_if_wild(kernels: Sequence[BaseKernel], diagonals: Array) -> None:
     """Say so where the diagonals of two kernels are orders of magnitude apart."""
     present = np.flatnonzero(diagonals > 0)
     if not present.size:

@@ -20,7 +20,8 @@ from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.power_of_sum import PowerOfSum
 from kernalign.learners.gram_stack import VANISHING, GramStack
-from kernalign.learners.ridge_mkl import Fit, RidgeLearner, RidgeProblem, Solution
+from kernalign.learners.ridge_mkl import RidgeLearner
+from kernalign.learners.ridge_problem import Fit, RidgeProblem, Solution
 
 #: Share of F that rounding may add to it.
 ROUNDING = 1e-13

@@ -16,7 +16,7 @@ from kernalign.gram.dictionary import CentredProducts, dictionary_products
 from kernalign.kernels import BaseKernel, LearnedKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.gram_stack import NORMALISATIONS, VANISHING, _warn_if_wild
+from kernalign.learners.gram_stack import NORMALISATIONS, VANISHING, warn_if_wild
 
 
 class UniformWeights(FiniteLearner):
@@ -120,7 +120,7 @@ class Sizes:
             )
         diagonals = np.array([target.weight @ kernel.diag(X) for kernel in kernels]) / target.total
         if normalize == "none" and not scale_free:
-            _warn_if_wild(kernels, diagonals)
+            warn_if_wild(kernels, diagonals)
         return cls(products, diagonals, target.total, normalize)
 
 

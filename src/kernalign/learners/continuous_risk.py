@@ -1,0 +1,286 @@
+"""CR and CR-DC: regularised risk over the convex hull of a continuous set of kernels."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from kernalign._threads import blocks_in_threads
+from kernalign._typing import Array
+from kernalign._validation import check_choice, check_number
+from kernalign._warnings import find_stack_level
+from kernalign.criteria.risk import RegularisedRisk
+from kernalign.gram import Target
+from kernalign.kernels import Family, Gaussian, LearnedKernel
+from kernalign.learners.base import DualModel, Learned, Learner, generator
+from kernalign.learners.risk_descent import Descent, HullSearch, RiskSettings, descend
+
+#: A centred Gram matrix whose mean diagonal is below this share is what rounding left of a
+#: constant.
+VANISHING = 1e-9
+
+
+class ContinuousRisk(Learner):
+    """Learn a convex combination of kernels of a family, and a machine, of least regularised risk.
+
+    min over K in the convex hull of {G(sigma)}, and over f, of
+    C sum_i (y_i - f(x_i))^2 + |f|_K^2 = S(K), S(K) = y'(K + rho I)^-1 y, rho = 1/C.
+
+    The method CR of Argyriou, Micchelli and Pontil (2005); with ``solver="dc"`` the certified
+    search CR-DC of Argyriou, Hauser, Micchelli and Pontil (2006). Classes are coded -1/+1, more
+    than two in one column each; a response is centred, and its mean is the intercept.
+
+    Parameters
+    ----------
+    family : Family, default Gaussian()
+        The continuous set of kernels. Its box is part of the model: a large C drives bandwidths
+        to the lower end.
+    C : float
+        Weight of the square loss; 1/C is the ridge parameter rho.
+    solver : {"gradient", "dc"}
+        How each kernel is searched: a scan with refinement (one parameter) or quasi-Newton from
+        several starts; or, for Gaussian kernels with one bandwidth or one for each of at most
+        four features, a search that certifies its global maximum.
+    start : {"best", "spread"}
+        Start from the best single kernel, or from five that are spread over the box.
+    corrective : bool
+        Optimise the weights of all kernels again after each addition: fewer kernels, far smaller
+        gaps. Off by default, as published.
+    tol : float
+        Stop when the relative gap to the least risk of the hull is at most this.
+    tol_fun : float
+        Stop when an iteration (with `corrective` five in a row) lowers S by a smaller share than
+        this.
+    max_kernels : int
+        The most iterations.
+    n_starts : int
+        Starts of the quasi-Newton search in each iteration, for several parameters.
+    random_state : int, RandomState or None
+        Sampling of rows for the data's scale, and starts.
+
+    Attributes
+    ----------
+    kernel_ : LearnedKernel
+        Normalised, as for every learner; `weights_` are the convex weights of its kernels.
+    machine_ : DualModel
+        The machine f on the rows of `fit` and `kernel_`, in the units of the target: classes as
+        -1/+1, a response in the units in which the target holds it.
+    gap_ : float
+        (S - S*) / S is at most this: certified with ``solver="dc"``, else as good as the search.
+    converged_ : bool
+        Whether `gap_` is at most `tol`.
+    rho_ : float
+    history_ : list of dict
+        One record per iteration: S, gap, the kernel found (kernel, sigma), the step lambda taken
+        towards it, the number of kernels with at least 1e-3 of the largest weight before it,
+        jitter added to the diagonal, and, in the last, why it stopped (stop).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernalign.learners.continuous_risk import ContinuousRisk
+    >>> X, y = make_moons(60, noise=0.1, random_state=0)
+    >>> learner = ContinuousRisk(corrective=True).fit(X, y)
+    >>> learner.converged_
+    True
+    """
+
+    one_stage = True
+
+    def __init__(
+        self,
+        family: Family | None = None,
+        *,
+        C: float = 1.0,
+        solver: str = "gradient",
+        start: str = "best",
+        corrective: bool = False,
+        tol: float = 1e-3,
+        tol_fun: float = 1e-5,
+        max_kernels: int = 100,
+        n_starts: int = 3,
+        random_state: Any = 0,
+    ):
+        self.family = family
+        self.C = C
+        self.solver = solver
+        self.start = start
+        self.corrective = corrective
+        self.tol = tol
+        self.tol_fun = tol_fun
+        self.max_kernels = max_kernels
+        self.n_starts = n_starts
+        self.random_state = random_state
+
+    def regularised(self, C: float) -> ContinuousRisk:
+        copy: ContinuousRisk = clone(self)
+        copy.C = C
+        return copy
+
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        check_number(self, "C", 0)
+        learned = next(self._along(X, target, np.array([self.C]), feature_names))
+        self._warn([learned])
+        return learned
+
+    def path(
+        self,
+        X: Array,
+        target: Target,
+        values: Array,
+        feature_names: Sequence[str] | None = None,
+    ) -> Iterator[Learned]:
+        """`learn` at each C of ascending `values`, from the kernels of the one before."""
+        found = []
+        for learned in self._along(X, target, values, feature_names):
+            yield learned
+            found.append(learned)
+        self._warn(found)
+
+    def _along(
+        self,
+        X: Array,
+        target: Target,
+        values: Array,
+        feature_names: Sequence[str] | None,
+    ) -> Iterator[Learned]:
+        search = self._search(X, target, feature_names)
+        Y, mean = coded(target)
+        risk = RegularisedRisk(Y, 1.0, target.weight)
+        found = Descent([])
+        for C in values:
+            risk.set_rho(1 / float(C))
+            # Several BLAS threads are slower than one on thin products and small factorisations.
+            with blocks_in_threads():
+                found = descend(search, risk, found.atoms)
+                learned = self._learned(search, risk, found, target, mean)
+            yield learned
+
+    def _search(self, X: Array, target: Target, feature_names: Sequence[str] | None) -> HullSearch:
+        settings = self._settings()
+        family = Gaussian() if self.family is None else self.family
+        if not isinstance(family, Family):
+            raise ValueError(
+                "The 'family' parameter of ContinuousRisk must be a kernel family such as "
+                f"Gaussian(). Got {family!r} instead."
+            )
+        rng = generator(self.random_state)
+        families = family.resolve(X, feature_names, target.weight).members()
+        spaces = [member.search_space(member.select(X), rng) for member in families]
+        return HullSearch(families, spaces, X, settings, rng)
+
+    def _learned(
+        self,
+        search: HullSearch,
+        risk: RegularisedRisk,
+        found: Descent,
+        target: Target,
+        mean: Array,
+    ) -> Learned:
+        """The normalised kernel, and the machine that predicts the same with it as f with K."""
+        size, alignment = centred_moments(risk.K, target)
+        weights = np.array([atom.weight for atom in found.atoms])
+        weights /= weights.sum()
+        kernels = [search.kernel(atom) for atom in found.atoms]
+        single = risk.c.shape[1] == 1
+        coefficients = size * (risk.c[:, 0] if single else risk.c)
+        machine = DualModel(coefficients, float(mean[0]) if single else mean)
+        extra = {
+            "gap_": found.gap,
+            "converged_": found.gap <= self.tol,
+            "weights_": weights,
+            "rho_": risk.rho,
+        }
+        kernel = LearnedKernel(kernels, weights / size)
+        return Learned(kernel, alignment, found.history, machine, extra)
+
+    def _warn(self, learned: Sequence[Learned]) -> None:
+        """One warning for all problems of a path that stopped early, and one for jitter."""
+        jitter = max((one.history[-1]["jitter"] for one in learned), default=0.0)
+        if jitter > 0:
+            warnings.warn(
+                f"K + I/C is singular to rounding: {jitter:.1e} was added to its diagonal.",
+                ConvergenceWarning,
+                stacklevel=find_stack_level(),
+            )
+        early = [one for one in learned if not one.extra["converged_"]]
+        if not early:
+            return
+        worst = max(early, key=lambda one: one.extra["gap_"])
+        why = {
+            "tol_fun": f"an iteration lowered the risk by less than tol_fun={self.tol_fun:g}",
+            "max_kernels": f"it reached max_kernels={self.max_kernels}",
+        }[worst.history[-1]["stop"]]
+        often = f" at {len(early)} of {len(learned)} values of C" if len(learned) > 1 else ""
+        hint = "" if self.corrective else "; corrective=True reaches smaller gaps"
+        warnings.warn(
+            f"ContinuousRisk stopped{often} at a relative gap of up to "
+            f"{worst.extra['gap_']:.1e}, above tol={self.tol:g}, because {why}{hint}.",
+            ConvergenceWarning,
+            stacklevel=find_stack_level(),
+        )
+
+    def _settings(self) -> RiskSettings:
+        check_number(self, "tol", 0, closed=True)
+        check_number(self, "tol_fun", 0, closed=True)
+        check_choice(self, "solver", ("gradient", "dc"))
+        check_choice(self, "start", ("best", "spread"))
+        check_choice(self, "corrective", (True, False))
+        for name in ("max_kernels", "n_starts"):
+            if not isinstance(getattr(self, name), numbers.Integral):
+                raise ValueError(
+                    f"The '{name}' parameter of ContinuousRisk must be an int in [1, inf). "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+            check_number(self, name, 1, closed=True)
+        return RiskSettings(
+            solver=self.solver,
+            start=self.start,
+            corrective=self.corrective,
+            tol=self.tol,
+            tol_fun=self.tol_fun,
+            max_kernels=self.max_kernels,
+            n_starts=self.n_starts,
+        )
+
+
+def coded(target: Target) -> tuple[Array, Array]:
+    """Y that the machine fits, and the mean taken off it: (n, c) and (c,).
+
+    Classes become -1/+1 and keep their mean, as published: f has no constant. A response is
+    centred.
+    """
+    values = target.values
+    none = np.zeros(values.shape[1])
+    if values.shape[1] == 1 and (np.abs(values) == 1).all():
+        return values, none
+    one_hot = ((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all()
+    if values.shape[1] > 1 and one_hot:
+        return 2 * values - 1, none
+    return target.centred, target.weight @ values / target.total
+
+
+def centred_moments(K: Array, target: Target) -> tuple[float, float]:
+    """Mean diagonal of K_c on the weighted rows (1 where K_c vanishes), and its alignment."""
+    w, N = target.weight, target.total
+    r = K @ w
+    total = float(w @ r) / N
+    raw = float(w @ np.diagonal(K))
+    size = (raw - total) / N
+    if size <= VANISHING * raw / N:
+        return 1.0, 0.0
+    # |K_c|^2 = sum_ij w_i w_j K_ij^2 - (2/N) sum_i w_i r_i^2 + (sum_i w_i r_i / N)^2
+    square = float(w @ ((K * K) @ w))
+    norm = np.sqrt(max(square - 2 * float(w @ r**2) / N + total**2, 0.0))
+    covariance = target.centred.T @ target.weighted
+    norm_T = float(np.linalg.norm(covariance))
+    between = float(np.vdot(target.weighted, K @ target.weighted))
+    return size, between / (norm * norm_T) if norm * norm_T > 0 else 0.0

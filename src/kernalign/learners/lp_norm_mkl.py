@@ -1,0 +1,264 @@
+"""D1, D2, Dp: lp-norm multiple kernel learning with the hinge loss."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from kernalign._typing import Array
+from kernalign._validation import check_choice, check_number
+from kernalign._warnings import find_stack_level
+from kernalign.gram import Target
+from kernalign.kernels import LearnedKernel
+from kernalign.learners.base import DualModel, Learned
+from kernalign.learners.finite import FiniteLearner
+from kernalign.learners.gram_stack import NORMALISATIONS, GramStack
+from kernalign.learners.lp_norm_problem import Iterate, Problem
+from kernalign.learners.lp_norm_solvers import ANY_NORM, SIMPLEX, SOLVERS
+from kernalign.learners.svm import GAP
+
+#: The tightest gap asked of a machine: below it rounding takes over.
+SMALLEST_MACHINE_GAP = 1e-8
+#: Share of the whole gap that the machines may leave open before they are solved more tightly.
+MACHINE_SHARE = 0.2
+
+
+class LpNormMKL(FiniteLearner):
+    """min_{theta, w, b} 1/2 sum_m |w_m|^2 / theta_m + C sum_i [1 - y_i f(x_i)]_+.
+
+    f(x) = sum_m <w_m, phi_m(x)> + b,   theta >= 0,   |theta|_p <= 1
+
+    The method of Kloft et al. (2011): a soft-margin machine on the kernel sum_m theta_m K_m,
+    learned together with the weights. p = 1 makes them sparse (the problem of Lanckriet et al.
+    2004, of SimpleMKL and of SILP), p = inf equal. More than two classes share the weights of one
+    machine for each class against the rest.
+
+    Parameters
+    ----------
+    kernels : list of kernels or Gram matrices
+    p : float in [1, inf]
+        The norm of the weights.
+    C : float
+        Weight of the sum of the losses, as in scikit-learn's SVC. Not comparable between p.
+    solver : {"newton", "alternating", "reduced-gradient", "cutting-plane"}
+        All reach the same optimum. "newton" uses second derivatives and needs the fewest
+        machines; "alternating" is Kloft et al.'s closed form; "reduced-gradient" (SimpleMKL) and
+        "cutting-plane" (SILP, stabilised) are for p = 1.
+    normalize : {"none", "trace", "variance"}
+        Divide each kernel by 1, by tr K / n (with p = 1 the QCQP of Lanckriet et al.), or by
+        tr K_c / n (Kloft et al.).
+    tol : float
+        Relative duality gap (P - D) / P of the whole problem at which to stop.
+    weight_tol : float
+        Relative weight gap (|q|_{p*} - theta'q) / |q|_{p*} at which to stop: where the losses
+        dwarf the norms, any weights have a small gap.
+    max_iter : int
+        The most rounds.
+    float32 : bool
+        Store the Gram matrices in single precision: half the memory.
+
+    Attributes
+    ----------
+    kernel_ : LearnedKernel
+        Normalised; `machine_` holds the machine for it.
+    weights_ : (M,) array
+        theta, for the kernels divided by `scales_`.
+    dual_coef_ : (n,) array, or (n, classes)
+        beta of the machine on sum_m theta_m K_m / scales_m, and `intercept_` its bias.
+    objective_ : float
+        P; `gap_` and `weight_gap_` say how far from the optimum it may be.
+    converged_ : bool
+        Whether both tolerances were met.
+    history_ : list of dict
+        One record per round: primal, dual, gap, weight_gap, weights.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernalign.kernels import Gaussian
+    >>> from kernalign.learners.lp_norm_mkl import LpNormMKL
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = LpNormMKL(Gaussian().grid(5, 0.1, 10), p=1).fit(X, y)
+    >>> learner.gap_ <= 1e-3
+    True
+    """
+
+    one_stage = True
+
+    def __init__(
+        self,
+        kernels: Any = None,
+        p: float = 1,
+        *,
+        C: float = 1.0,
+        solver: str = "newton",
+        normalize: str = "none",
+        tol: float = 1e-3,
+        weight_tol: float = 1e-2,
+        max_iter: int = 200,
+        float32: bool = False,
+    ):
+        self.kernels = kernels
+        self.p = p
+        self.C = C
+        self.solver = solver
+        self.normalize = normalize
+        self.tol = tol
+        self.weight_tol = weight_tol
+        self.max_iter = max_iter
+        self.float32 = float32
+
+    def regularised(self, C: float) -> LpNormMKL:
+        copy: LpNormMKL = clone(self)
+        copy.C = C
+        return copy
+
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        return next(self.path(X, target, np.array([self.C]), feature_names))
+
+    def path(
+        self,
+        X: Array,
+        target: Target,
+        values: Array,
+        feature_names: Sequence[str] | None = None,
+    ) -> Iterator[Learned]:
+        """`learn` at each C, from the weights of the one before.
+
+        Where the machines of the one before, scaled, are optimal already, they are taken.
+        """
+        self._check()
+        labels = signed_labels(target)
+        kernels = self.dictionary(X, feature_names)
+        stack = GramStack(kernels, X, self.normalize, self.float32, target.weight)
+        last: Iterate | None = None
+        learned: Learned | None = None
+        libsvm = True
+        for C in values:
+            machine_gap = max(min(GAP, self.tol / 100), SMALLEST_MACHINE_GAP)
+            problem = Problem(stack, labels, target.weight, self.p, float(C), machine_gap, libsvm)
+            found, history = self._solve(problem, self._start(problem, last))
+            if learned is not None and last is not None and found.theta is last.theta:
+                kernel, alignment = learned.kernel, learned.alignment
+            else:
+                kernel = stack.learned(found.theta)
+                alignment = stack.alignment(found.theta, target, found.K)
+            learned = self._learned(stack, found, kernel, alignment, history)
+            yield learned
+            # What libsvm could not do in time it cannot do with a larger C either.
+            last, libsvm = found, problem.libsvm
+
+    def _start(self, problem: Problem, last: Iterate | None) -> Iterate:
+        """The last problem's solution where it solves this one, else machines at its weights."""
+        if last is None:
+            return problem.evaluate(problem.uniform)
+        guess = problem.continued(last)
+        if self._done(guess) and guess.machine_gap <= GAP:
+            return guess
+        return problem.evaluate(last.theta)
+
+    def _solve(self, problem: Problem, start: Iterate) -> tuple[Iterate, list[dict[str, Any]]]:
+        """Rounds of the solver until both gaps are closed."""
+        best = start
+        history: list[dict[str, Any]] = []
+        rounds = SOLVERS[self.solver](problem, start)
+        for now in islice(rounds, int(self.max_iter)):
+            history.append(
+                {
+                    "iteration": len(history) + 1,
+                    "primal": now.primal,
+                    "dual": now.dual,
+                    "gap": now.gap,
+                    "weight_gap": now.weight_gap,
+                    "weights": now.theta,
+                }
+            )
+            if self._done(now):
+                return now, history
+            best = now if now.primal < best.primal else best
+            if now.machine_gap > MACHINE_SHARE * now.gap:
+                # No change of the weights can repair what the machines leave open.
+                problem.machine_gap = max(problem.machine_gap / 10, SMALLEST_MACHINE_GAP)
+        remedy = "Raise 'max_iter'."
+        if self.solver != "newton":
+            remedy = "Raise 'max_iter', or use solver='newton', which needs fewer rounds."
+        warnings.warn(
+            f"LpNormMKL stopped after {len(history)} rounds at C={problem.C:g} with relative gap "
+            f"{best.gap:.2g} (tol={self.tol:g}) and weight gap {best.weight_gap:.2g} "
+            f"(weight_tol={self.weight_tol:g}). {remedy}",
+            ConvergenceWarning,
+            stacklevel=find_stack_level(),
+        )
+        return best, history
+
+    def _done(self, now: Iterate) -> bool:
+        return now.gap <= self.tol and now.weight_gap <= self.weight_tol
+
+    def _learned(
+        self,
+        stack: GramStack,
+        found: Iterate,
+        kernel: LearnedKernel,
+        alignment: float,
+        history: list[dict[str, Any]],
+    ) -> Learned:
+        """The kernel normalised, and the machine for it."""
+        beta: Any = found.beta
+        bias: Any = np.array([machine.bias for machine in found.machines])
+        if beta.shape[1] == 1:
+            beta, bias = beta[:, 0], float(bias[0])
+        extra = {
+            "weights_": found.theta,
+            "scales_": stack.scales,
+            "dual_coef_": beta,
+            "intercept_": bias,
+            "objective_": found.primal,
+            "gap_": found.gap,
+            "weight_gap_": found.weight_gap,
+            "converged_": self._done(found),
+            "n_iter_": len(history),
+        }
+        machine = DualModel(beta / stack.factor(found.theta), bias)
+        return Learned(kernel, alignment, history, machine, extra)
+
+    def _check(self) -> None:
+        check_number(self, "p", 1, closed=True)
+        check_number(self, "C", 0)
+        check_number(self, "tol", 0)
+        check_number(self, "weight_tol", 0)
+        check_choice(self, "solver", tuple(SOLVERS))
+        check_choice(self, "normalize", NORMALISATIONS)
+        check_choice(self, "float32", (True, False))
+        if self.p != 1 and self.solver in SIMPLEX:
+            raise ValueError(
+                "The 'solver' parameter of LpNormMKL must be one of "
+                f"{', '.join(map(repr, ANY_NORM))} for p={self.p:g}. Got {self.solver!r} instead."
+            )
+        if not isinstance(self.max_iter, numbers.Integral):
+            raise ValueError(
+                "The 'max_iter' parameter of LpNormMKL must be an int in [1, inf). "
+                f"Got {self.max_iter!r} instead."
+            )
+        check_number(self, "max_iter", 1, closed=True)
+
+
+def signed_labels(target: Target) -> Array:
+    """(n, c) labels -1/+1: one column for two classes, one for each class against the rest."""
+    Y = target.values
+    if Y.shape[1] == 1 and (np.abs(Y) == 1).all():
+        return Y
+    if Y.shape[1] > 1 and np.isin(Y, (0, 1)).all() and (Y.sum(axis=1) == 1).all():
+        return 2 * Y - 1
+    raise ValueError(
+        "LpNormMKL minimises the hinge loss, which needs classes. Got a numeric response instead: "
+        "RidgeMKL learns kernel weights for regression."
+    )
