@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -11,7 +11,7 @@ from tests import reference
 from tests.criteria.matrices import labels, random_gram
 
 seeds = st.integers(0, 10_000)
-properties = settings(max_examples=50, deadline=None, derandomize=True)
+properties = settings(max_examples=50, deadline=None, derandomize=True, phases=[Phase.generate])
 
 
 def products(grams, y):

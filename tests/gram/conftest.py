@@ -9,6 +9,7 @@ from kernalign.gram import blocks, dictionary, semigroup
 def small_blocks(monkeypatch):
     """Blocks so small that small data have several of them."""
     monkeypatch.setattr(blocks, "ROWS", 16)
+    monkeypatch.setattr(blocks, "WHOLE", 0)
     monkeypatch.setattr(semigroup, "TILE", 16)
     # The side of a tile never falls below 64 rows.
     monkeypatch.setattr(dictionary, "STACK_BYTES", 1)

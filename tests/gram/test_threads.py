@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from kernalign._threads import blocks_in_threads, map_rows, thread_count
+from kernalign.gram import blocks, dictionary, semigroup
 from tests.gram.dense import setup
 from tests.gram.spaces import SPACES
 from tests.kernels.families import named
@@ -23,6 +24,29 @@ def sums_of(cases, n):
     before = s.sums.table.copy()
     s.sums.refine()
     return [before, s.sums.table, *slopes]
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(
+    ("module", "cases"),
+    [
+        (blocks, named("gaussian-ard")),
+        (semigroup, named("gaussian")),
+        (dictionary, named("matern-1.5")),
+    ],
+    ids=["blocks", "semigroup", "dictionary"],
+)
+def test_small_blocks_are_several(module, cases, monkeypatch):
+    """Guards the fixture: with a single block the tests of sums would prove little."""
+    counts = []
+
+    def counting(function, n, size):
+        counts.append(-(-n // size))
+        return map_rows(function, n, size)
+
+    monkeypatch.setattr(module, "map_rows", counting)
+    sums_of(cases, n=100 if module is dictionary else 40)
+    assert min(counts) > 1
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -194,7 +194,8 @@ def descend(search: HullSearch, risk: RegularisedRisk, warm: Sequence[Atom] = ()
         state.gap = risk.gap(found.upper)
         if state.gap <= settings.tol and search.doubtful:
             # A certificate is as good as the search behind it.
-            found = search.best(risk.c, state.atoms, CERTIFYING)
+            again = search.best(risk.c, state.atoms, CERTIFYING)
+            found = max(found, again, key=lambda candidate: candidate.upper)
             state.gap = risk.gap(found.upper)
         record = _record(t, search, risk, state, found)
         state.history.append(record)
