@@ -26,26 +26,43 @@ def check_labelled_rows(estimator: BaseEstimator, X: Any, y: Any, **options: Any
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
         )
     _refuse_text(X)
+    _check_labels(np.asarray(y), numbers_only=options.get("y_numeric", False))
     return validate_data(
         estimator, X, y, reset=True, dtype=np.float64, ensure_min_samples=2, **options
     )
 
 
 def _refuse_text(X: Any) -> None:
-    """Name the column of a data frame that holds text."""
+    """Name the column, and the row, that hold text."""
     columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "shape"):
+    if columns is not None and hasattr(X, "shape"):
+        for column in columns:
+            _refuse_text_in(np.asarray(X[column]), f"Column {str(column)!r}")
+    elif isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "OUST":
+        for position, values in enumerate(X.T):
+            _refuse_text_in(values, f"Column {position}")
+
+
+def _refuse_text_in(values: Any, where: str) -> None:
+    if values.dtype.kind not in "OUST":
         return
-    for column in columns:
-        values = np.asarray(X[column])
-        if values.dtype.kind not in "OUST":
-            continue
-        for row, value in enumerate(values):
-            if isinstance(value, str | bytes):
-                raise ValueError(
-                    f"X must hold numbers. Column {column!r} holds text (row {row}: {value!r}): "
-                    "encode it, for example with sklearn.preprocessing.OneHotEncoder, or drop it."
-                )
+    for row, value in enumerate(values.tolist()):
+        if isinstance(value, str | bytes):
+            raise ValueError(
+                f"X must hold numbers. {where} holds text (row {row}: {value!r}): encode it, for "
+                "example with sklearn.preprocessing.OneHotEncoder, or drop it."
+            )
+
+
+def _check_labels(y: Any, numbers_only: bool) -> None:
+    """Labels of one kind, so that they can be told apart and put in order."""
+    if y.dtype.kind not in "OUST" or y.ndim != 1:
+        return
+    kinds = sorted({"text" if isinstance(v, str) else type(v).__name__ for v in y.tolist()})
+    if "text" in kinds and numbers_only:
+        raise ValueError("y must hold numbers. Got text: a classifier takes labels.")
+    if len(kinds) > 1 and {"text", "NoneType"} & set(kinds):
+        raise ValueError(f"y must hold labels of one kind. Got {' and '.join(kinds)}.")
 
 
 def check_weights(sample_weight: Any, X: Array) -> Array:
@@ -55,7 +72,9 @@ def check_weights(sample_weight: Any, X: Array) -> Array:
     )
     if not (weight > 0).any():
         raise ValueError("sample_weight must have a positive entry. Got only zeros.")
-    return weight
+    largest = float(weight.max())
+    # Squares and sums of weights must neither overflow nor vanish.
+    return weight if 1e-100 < largest < 1e100 else weight / largest
 
 
 def check_number(

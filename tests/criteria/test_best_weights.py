@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from kernalign.criteria import best_weights, centered_alignment
+from kernalign.criteria.alignment import _polished
 from tests import reference
 from tests.criteria.matrices import labels, random_gram
 
@@ -98,6 +99,19 @@ def test_alignment_equals_reference(name, seed):
     assert ours == pytest.approx(theirs, rel=1e-7 if name == "near-duplicates" else 1e-9)
     if name in ("spread", "two"):
         np.testing.assert_allclose(v / np.linalg.norm(v), mu, atol=1e-8)
+
+
+@pytest.mark.parametrize("first", range(5))
+def test_active_sets_find_the_optimum_from_any_kernel(first):
+    """Kernels enter and leave: the start need not be near the optimum."""
+    grams, y = dictionary("spread", 1)
+    M, a, _ = products(grams, y)
+    s = np.sqrt(np.diag(M))
+    M, a = M / np.outer(s, s), a / s
+    u = _polished(np.eye(5)[first], M, a)
+    assert (u >= 0).all()
+    lower, upper = bracket(M, a, u)
+    assert upper - lower <= 1e-12 * upper
 
 
 @dictionaries

@@ -123,6 +123,18 @@ def test_step_equals_reference(seed, n, eta_max):
     assert eta == pytest.approx(expected, rel=1e-7, abs=1e-9 * eta_max)
 
 
+@properties
+@given(seed=seeds, n=sizes)
+def test_step_at_a_stationary_minimum(seed, n):
+    """Away from the target the stationary point is the worst one: an end is best."""
+    _, y, grams, sums, K = random_problem(seed, n, 3)
+    eta = CenteredAlignment(sums.T).step(-1.0 * K, -1.0 * sums.atom(2), 10.0)
+    K_dense, H = dense(K, grams, y), reference.centre(grams[2])
+    T = reference.centre(np.outer(y, y))
+    values = [-F(K_dense + t * H, T) for t in np.linspace(0, 10, 200)]
+    assert -F(K_dense + eta * H, T) >= max(values) - 1e-12
+
+
 def test_steps_at_both_ends():
     y = np.array([1.0, 1, -1, -1, 1, -1])
     rng = np.random.default_rng(0)

@@ -201,7 +201,7 @@ def test_support_vector_regression_is_scikit_learns():
 def test_a_given_estimator_is_trained_at_the_value(estimator, parameter):
     X, y, X_test, _ = moons(0.2)
     K, K_test = grams(X, X_test)
-    machine = Precomputed(estimator)
+    machine = Precomputed(estimator, "Owner")
     assert machine.parameter == parameter
     fitted = machine.fit(K, y, np.ones(len(X)), 8.0)
     assert fitted is not estimator

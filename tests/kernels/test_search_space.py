@@ -157,6 +157,20 @@ def test_scan_of_one_bandwidth_is_fine():
         assert steps.max() <= np.log(2) / 8 * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("ard", [False, True])
+def test_rational_quadratic_searches_alpha(ard):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2))
+    family = RationalQuadratic(ard=ard).resolve(X)
+    space = family.search_space(X, rng)
+    alpha = np.exp([space.lower[-1], space.upper[-1]])
+    # From heavy tails to nearly Gaussian ones, and starts on either side of alpha = 1.
+    assert alpha[0] <= 0.2
+    assert alpha[1] >= 10
+    starts = np.exp(space.scan[:, -1])
+    assert starts.min() < 1 < starts.max()
+
+
 def test_scan_of_frequencies_misses_no_lobe():
     """A lobe of the objective is 2 pi / range wide in omega: at least six points each."""
     rng = np.random.default_rng(0)

@@ -145,6 +145,7 @@ def test_weights_on_the_simplex():
         assert abs(weights.sum() - 1) <= 1e-12
 
 
+@pytest.mark.filterwarnings("ignore:.*pnorm with p=22.0 is being approximated")
 @pytest.mark.parametrize("p", [1, 1.1, 4 / 3, 2, 4])
 @pytest.mark.parametrize(("seed", "C"), [(0, 0.3), (1, 10.0)])
 def test_agrees_with_a_conic_solver(p, seed, C):

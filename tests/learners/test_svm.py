@@ -31,8 +31,10 @@ def assert_certified(found, K, y, C, weight, gap=1e-4):
     assert abs(found.beta.sum()) <= 1e-12 * alpha.sum()
     primal = hinge_objective(K, y, C, weight, found.beta, found.bias)
     dual = alpha.sum() - 0.5 * found.beta @ K @ found.beta
-    assert found.primal == pytest.approx(primal, rel=1e-9)
-    assert found.dual == pytest.approx(dual, rel=1e-9)
+    # As far as cancellation in K beta lets two computations of it agree.
+    rounding = 1e-15 * np.abs(found.beta) @ np.abs(K) @ (np.abs(found.beta) + C * weight)
+    assert found.primal == pytest.approx(primal, rel=1e-9, abs=rounding)
+    assert found.dual == pytest.approx(dual, rel=1e-9, abs=rounding)
     assert -1e-8 * primal <= primal - dual <= gap * primal
     np.testing.assert_allclose(found.outputs, K @ found.beta, atol=1e-9 * np.abs(K).sum())
 
@@ -161,7 +163,7 @@ def test_bias_minimises_the_hinge_sum(outputs, weight):
     log_scale=st.floats(-3, 3),
     seed=st.integers(0, 10**6),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_any_rank_scale_and_c(rank, log_C, log_scale, seed):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(30, rank))

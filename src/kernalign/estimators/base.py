@@ -46,6 +46,10 @@ class KernelEstimator(BaseEstimator):
         n = len(self.X_fit_)
         rows_fit = self.X_fit_ if columns is None else self.X_fit_[columns]
         for rows in gen_batches(len(X), rows_within_budget(n)):
+            if not len(rows_fit):
+                # A machine without support vectors is a constant.
+                yield np.zeros((len(X[rows]), n))
+                continue
             K = self.kernel_(X[rows], rows_fit)
             if columns is not None:
                 full = np.zeros((len(K), n))
@@ -74,7 +78,10 @@ class KernelPredictor(KernelEstimator):
         if isinstance(self.C, numbers.Real):
             check_number(self, "C", 0)
             return np.array([float(self.C)])
-        values = np.asarray(self.C, dtype=float)
+        try:
+            values = np.asarray(self.C, dtype=float)
+        except (TypeError, ValueError):
+            values = np.zeros(0)
         if values.ndim != 1 or not values.size or not ((values > 0) & np.isfinite(values)).all():
             raise ValueError(
                 f"The 'C' parameter of {type(self).__name__} must be 'cv', a number in (0, inf) "

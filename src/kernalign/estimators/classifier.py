@@ -13,7 +13,11 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_labelled_rows, check_weights
+from kernalign._validation import (
+    check_choice,
+    check_labelled_rows,
+    check_weights,
+)
 from kernalign._warnings import SelectionWarning, find_stack_level
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
@@ -91,13 +95,11 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         if len(self.classes_) < 2:
             raise ValueError(
                 "KernelClassifier needs at least two classes in y. Got one class: "
-                f"{self.classes_[0]!r}."
+                f"{self.classes_[0].item()!r}."
             )
-        machine = None if self.machine is None else Precomputed(self.machine)
+        machine = None if self.machine is None else Precomputed(self.machine, "KernelClassifier")
         values = self._values(machine)
-        folds = None
-        if values.size > 1:
-            folds = self._folds(X, np.searchsorted(self.classes_, y), used)
+        folds = self._folds(X, y, used, choose=values.size > 1)
         X, y, weight = X[used], y[used], weight[used]
         codes = np.searchsorted(self.classes_, y)
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
@@ -121,24 +123,51 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     def _class_weights(self, y: Array, codes: Array) -> Array:
         if self.class_weight is None:
             return np.ones(len(codes))
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=y)[codes]
+        given = self.class_weight
+        if isinstance(given, dict):
+            valid = all(
+                isinstance(w, int | float | np.number) and 0 < w < np.inf for w in given.values()
+            )
+        else:
+            valid = isinstance(given, str) and given == "balanced"
+        if not valid:
+            raise ValueError(
+                "The 'class_weight' parameter of KernelClassifier must be None, 'balanced' or a "
+                f"dict of positive numbers by class. Got {given!r} instead."
+            )
+        return compute_class_weight(given, classes=self.classes_, y=y)[codes]
 
-    def _folds(self, X: Array, codes: Array, used: Any) -> list[Split] | None:
-        """Splits of the used rows, or None where a class has a single one."""
-        cv = self.cv
-        counts = np.bincount(codes[used])
-        if isinstance(cv, numbers.Integral) and counts.min() < cv:
-            if counts.min() < 2:
+    def _folds(self, X: Array, y: Array, used: Any, choose: bool) -> list[Split] | None:
+        """Splits of the used rows, or None where a class has a single one.
+
+        choose : whether there is a C to choose, and so something to warn of.
+        """
+        codes = np.searchsorted(self.classes_, y[used])
+        counts = np.bincount(codes)
+        if isinstance(self.cv, numbers.Integral):
+            if counts.min() >= 2:
+                folds = check_cv(min(int(self.cv), int(counts.min())), codes, classifier=True)
+                return list(folds.split(X[used], codes))
+            if choose:
                 warnings.warn(
-                    f"Class {self.classes_[counts.argmin()]!r} has a single row: C cannot be "
-                    "chosen by cross-validation and is the value nearest to 1.",
+                    f"Class {self.classes_[counts.argmin()].item()!r} has a single row: C cannot "
+                    "be chosen by cross-validation and is the value nearest to 1.",
                     SelectionWarning,
                     stacklevel=find_stack_level(),
                 )
-                return None
-            cv = int(counts.min())
-        splits = check_cv(cv, codes, classifier=True).split(X, codes)
-        return splits_of_used_rows(splits, used)
+            return None
+        splits = splits_of_used_rows(check_cv(self.cv, y, classifier=True).split(X, y), used)
+        for train, test in splits:
+            missing = np.setdiff1d(np.arange(len(self.classes_)), codes[train])
+            if missing.size or not len(test):
+                what = (
+                    f"class {self.classes_[missing[0]].item()!r}" if missing.size else "test rows"
+                )
+                raise ValueError(
+                    "The 'cv' parameter of KernelClassifier must leave rows of every class to "
+                    f"train on, and rows to test, in every split. Got a split without {what}."
+                )
+        return splits
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: (n,) for two classes, positive for the second; (n, classes) for more."""

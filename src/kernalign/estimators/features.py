@@ -63,7 +63,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         X, y = check_labelled_rows(self, X, y, multi_output=True)
         check_choice(self, "output", ("features", "gram"))
         wanted = self.n_components
-        if wanted is not None and not (isinstance(wanted, numbers.Integral) and wanted >= 1):
+        counted = isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool)
+        if wanted is not None and not (counted and wanted >= 1):
             raise ValueError(
                 "The 'n_components' parameter of KernelFeatures must be an int in [1, inf) or "
                 f"None. Got {wanted!r} instead."

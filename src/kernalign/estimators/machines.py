@@ -104,16 +104,25 @@ class SupportVectorRegressor(Machine):
 
 
 class Precomputed(Machine):
-    """Any scikit-learn estimator with kernel="precomputed"."""
+    """Any scikit-learn estimator with kernel="precomputed".
 
-    def __init__(self, estimator: Any):
-        self.estimator = clone(estimator)
-        params = estimator.get_params()
-        if params.get("kernel", params.get("metric")) != "precomputed":
+    owner, also : whose parameter it is, and what else that takes, for the error message.
+    """
+
+    def __init__(self, estimator: Any, owner: str, also: str = ""):
+        known = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+        params = estimator.get_params() if known else {}
+        if params.get("kernel") != "precomputed":
             raise ValueError(
-                "The 'machine' parameter must be an estimator with kernel='precomputed'. "
-                f"Got {estimator!r} instead."
+                f"The 'machine' parameter of {owner} must be {also}an estimator with "
+                f"kernel='precomputed'. Got {estimator!r} instead."
             )
+        self.estimator = clone(estimator)
+        if params.get("max_iter") == -1:
+            # libsvm without a limit may never come back.
+            self.estimator.set_params(max_iter=ITERATIONS)
+        if params.get("decision_function_shape") == "ovo":
+            self.estimator.set_params(decision_function_shape="ovr")
         self.parameter = next((name for name in ("C", "alpha") if name in params), None)
 
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> Any:

@@ -79,7 +79,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         y = np.asarray(y, dtype=float)
         weight = check_weights(sample_weight, X)
         used = weight > 0
-        folds = self._folds(X, used)
+        folds = self._folds(X, y, used)
         X, y, weight = X[used], y[used], weight[used]
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
         self._offset, self._spread = _location_and_spread(y, weight)
@@ -96,7 +96,9 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         if values.size > 1:
             chosen = select(stages, problem, values, folds, _squared_loss)
             self.C_ = chosen.value
-            self.cv_results_ = {"C": chosen.values, "error": chosen.losses * self._spread**2}
+            with np.errstate(over="ignore"):
+                square = np.float64(self._spread) ** 2
+                self.cv_results_ = {"C": chosen.values, "error": chosen.losses * square}
         else:
             self.C_ = float(values[0])
             self.cv_results_ = {"C": values, "error": np.array([np.nan])}
@@ -109,16 +111,23 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         if isinstance(self.machine, str):
             check_choice(self, "machine", tuple(MACHINES))
             return MACHINES[self.machine]()
-        return Precomputed(self.machine)
+        return Precomputed(self.machine, "KernelRegressor", "'ridge', 'svr' or ")
 
-    def _folds(self, X: Array, used: Any) -> list[Split]:
+    def _folds(self, X: Array, y: Array, used: Any) -> list[Split]:
         cv = self.cv
         if isinstance(cv, numbers.Integral):
             rows = int(used.sum())
             if rows < 2:
                 raise ValueError(f"KernelRegressor needs at least two rows. Got {rows}.")
-            cv = KFold(min(int(cv), rows), shuffle=True, random_state=0)
-        return splits_of_used_rows(check_cv(cv).split(X), used)
+            folds = KFold(min(int(cv), rows), shuffle=True, random_state=0)
+            return list(folds.split(X[used]))
+        splits = splits_of_used_rows(check_cv(cv, y).split(X, y), used)
+        if not all(len(train) and len(test) for train, test in splits):
+            raise ValueError(
+                "The 'cv' parameter of KernelRegressor must leave rows of positive weight on both "
+                "sides of every split. Got a split without."
+            )
+        return splits
 
     def predict(self, X: Any) -> Array:
         """The response of each row."""

@@ -25,6 +25,7 @@ def pair_sums(
     families: Sequence[Family], spaces: Sequence[SearchSpace], X: Array, target: Target
 ) -> PairSums:
     """The cheapest exact way to sum over pairs for these families on these rows."""
+    target = target.counted()
     features = [family for family in families if isinstance(family, FeatureFamily)]
     if len(features) == len(families):
         return FeatureSums(features, X, target)

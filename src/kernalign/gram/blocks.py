@@ -20,6 +20,8 @@ from kernalign.kernels import Family
 #: Rows of a block; data of up to WHOLE rows are one block, where threads would cost more than
 #: they save.
 ROWS, WHOLE = 128, 400
+#: Below this share of |K|^2 the centred norm is summed anew, from centred blocks.
+CANCELLED = 1e-4
 
 
 def block_rows(n: int) -> int:
@@ -147,13 +149,34 @@ class _BlockProbe(Probe):
             self._grams.append(K)
         self._means = sums / N
         total = weight @ sums
-        norm = square - 2 * weight @ sums**2 / N + (total / N) ** 2
-        return inner, max(float(norm), 0.0)
+        norm = float(square - 2 * weight @ sums**2 / N + (total / N) ** 2)
+        if norm < CANCELLED * square:
+            norm = self._centred_square(size)
+        return inner, max(norm, 0.0)
+
+    def _centred_square(self, size: int) -> float:
+        """<K_c, K_c> from the centred blocks themselves, where the sums have lost their digits."""
+        weight = self._target.weight
+
+        def block(rows: slice) -> float:
+            a, b = rows.start, rows.stop
+            square = self._centred(rows, size) ** 2
+            square[:, b - a :] *= 2
+            return float(weight[a:b] @ square @ weight[a:])
+
+        return sum(part for _, part in map_rows(block, len(weight), size))
+
+    def _centred(self, rows: slice, size: int) -> Array:
+        """A block of K_c, from the last Gram matrix."""
+        a, b = rows.start, rows.stop
+        means = self._means
+        grand = float(self._target.weight @ means) / self._target.total
+        centred: Array = self._grams[a // size] - means[a:b, None] - means[a:] + grand
+        return centred
 
     def gradient(self, z: Array, d_products: Array, d_norm: float) -> Array:
         sigma = self._family.from_search(z)
-        weight, means = self._target.weight, self._means
-        grand = float(weight @ means) / self._target.total
+        weight = self._target.weight
         size = block_rows(len(weight))
 
         def block(rows: slice) -> Array:
@@ -162,7 +185,7 @@ class _BlockProbe(Probe):
             K = self._grams[i]
             W = sum(d * E[i] for d, E in zip(d_products, self._elements, strict=True))
             if d_norm != 0:
-                centred = K - means[a:b, None] - means[a:] + grand
+                centred = self._centred(rows, size)
                 centred *= 2 * d_norm * np.outer(weight[a:b], weight[a:])
                 centred[:, b - a :] *= 2
                 W = W + centred

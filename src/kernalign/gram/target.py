@@ -44,6 +44,16 @@ class Target:
         """Whether all weights are one."""
         return bool((self.weight == 1).all())
 
+    def counted(self) -> Target:
+        """Weights scaled up to stand for at least as many rows as there are.
+
+        Fractions that sum to one would leave C_n, whose norm is that of n - 1 rows, without any.
+        """
+        rows = len(self.weight)
+        if self.total >= rows:
+            return self
+        return Target(self.values, self.weight * (rows / self.total))
+
     def rows(self, index: Any) -> Target:
         """The target restricted to some rows."""
         return Target(self.values[index], self.weight[index])

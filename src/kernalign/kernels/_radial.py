@@ -121,6 +121,11 @@ class Radial(ScalarFamily):
     # -- parameters ---------------------------------------------------------------------------
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
+        if not isinstance(self.ard, bool | np.bool_):
+            raise ValueError(
+                f"The 'ard' parameter of {type(self).__name__} must be True or False. "
+                f"Got {self.ard!r} instead."
+            )
         self._scale = spread(X, weight)
 
     def _feature_scale(self, d: int) -> Array:
@@ -140,7 +145,9 @@ class Radial(ScalarFamily):
             return np.exp(z)
         sigma = np.full(z.shape, np.inf)
         scale = np.broadcast_to(self._feature_scale(z.size), z.shape)
-        return np.divide(scale, np.sqrt(z), out=sigma, where=z > 0)
+        with np.errstate(over="ignore"):
+            # A relevance too small to invert is none at all.
+            return np.divide(scale, np.sqrt(z), out=sigma, where=z > 0)
 
     def d_sigma_d_z(self, sigma: Array) -> Array:
         if not self.ard:
@@ -161,7 +168,7 @@ class Radial(ScalarFamily):
             return check_bounds(self, self.bounds)
         nearest, largest = distance_range(X, rng, self._metric())
         if largest == 0:
-            return 0.5, 2.0
+            return 0.5 * self.unit(), 2.0 * self.unit()
         return NARROWEST * nearest, WIDEST * largest
 
     def _metric(self) -> str:

@@ -69,7 +69,7 @@ class AnyOf(Family):
         return self
 
     def __sklearn_clone__(self) -> Self:
-        return type(self)(*(clone(family) for family in self.families))
+        return type(self)(*(clone(family, safe=False) for family in self.families))
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"AnyOf({', '.join(map(repr, self.families))})"

@@ -11,6 +11,7 @@ conditioned and in which the search and every gradient work (log sigma for one b
 
 from __future__ import annotations
 
+import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,12 +31,14 @@ class SearchSpace:
     scan : (m, p) points spread finely enough that the best of them lies in the basin of the
         global maximum (one parameter), or good places to start from (several).
     unit : (p,) typical size of a change in z, by which a quasi-Newton search scales its steps.
+    ordered : whether neighbours in the scan are neighbours in the space.
     """
 
     lower: Array
     upper: Array
     scan: Array
     unit: Array
+    ordered: bool = True
 
     @property
     def p(self) -> int:
@@ -263,10 +266,21 @@ def column_positions(
 ) -> list[int]:
     """Positions of `family.columns`, which may be positions, names or a slice."""
     owner = type(family).__name__
-    if isinstance(family.columns, slice):
-        wanted: list[Any] = list(range(n_features))[family.columns]
+    given: Any = family.columns
+    if isinstance(given, slice):
+        wanted: list[Any] = list(range(n_features))[given]
+    elif isinstance(given, np.ndarray) and given.dtype.kind == "b" and len(given) == n_features:
+        wanted = np.flatnonzero(given).tolist()
+    elif np.ndim(given) == 1 and not isinstance(given, str):
+        wanted = np.asarray(given).tolist() if isinstance(given, np.ndarray) else list(given)
     else:
-        wanted = [] if family.columns is None else list(family.columns)
+        wanted = [given]
+    valid = all(isinstance(c, str | numbers.Integral) and not isinstance(c, bool) for c in wanted)
+    if (np.ndim(given) != 1 and not isinstance(given, slice)) or not valid:
+        raise ValueError(
+            f"The 'columns' parameter of {owner} must be a list of positions or names, a boolean "
+            f"mask or a slice. Got {given!r} instead."
+        )
     if not wanted:
         raise ValueError(f"The 'columns' parameter of {owner} selects no column of X.")
     positions = []

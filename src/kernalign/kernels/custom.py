@@ -118,10 +118,21 @@ class CustomFamily(Family):
             scan = lower + rng.random((SCAN_ND, low.size)) * (upper - lower)
             scan[0] = (lower + upper) / 2
         unit = np.where(upper > lower, (upper - lower) / 4, 1.0)
-        return SearchSpace(lower, upper, scan, unit)
+        return SearchSpace(lower, upper, scan, unit, ordered=low.size == 1)
+
+    def _fix_constants(self, X: Array, weight: Array) -> None:
+        if not callable(self.function):
+            raise ValueError(
+                "The 'function' parameter of CustomFamily must be callable as "
+                f"function(X, Z, *sigma). Got {self.function!r} instead."
+            )
+        self._checked_bounds()
 
     def _checked_bounds(self) -> tuple[Array, Array]:
-        pairs = np.asarray(self.bounds, dtype=float)
+        try:
+            pairs = np.asarray(self.bounds, dtype=float)
+        except (TypeError, ValueError):
+            pairs = np.zeros(0)
         pairs = pairs[None] if pairs.ndim == 1 else pairs
         valid = pairs.ndim == 2 and pairs.shape[1] == 2 and np.isfinite(pairs).all()
         if not valid or (pairs[:, 0] > pairs[:, 1]).any() or (self.log and (pairs <= 0).any()):

@@ -45,11 +45,12 @@ class Fourier(FeatureFamily):
         self.bounds = bounds
 
     def features(self, sigma: Array, X: Array) -> Array:
-        phase = X @ sigma
+        phase = self._from_origin(X) @ sigma
         one = np.ones(len(X))
         return np.stack([one, np.sqrt(2) * np.cos(phase), np.sqrt(2) * np.sin(phase)], axis=1)
 
     def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
+        X = self._from_origin(X)
         phase = X @ sigma
         by_phase = np.sqrt(2) * (V[:, 2] * np.cos(phase) - V[:, 1] * np.sin(phase))
         slope: Array = by_phase @ (X / self._feature_scale(X.shape[1]))
@@ -60,6 +61,12 @@ class Fourier(FeatureFamily):
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
         self._scale = spread(X, weight)
+        self._origin = X[0].copy()
+
+    def _from_origin(self, X: Array) -> Array:
+        """X seen from a row of the training data: the kernel is the same, phases stay small."""
+        shifted: Array = X - getattr(self, "_origin", 0.0)
+        return shifted
 
     def _feature_scale(self, d: int) -> Array:
         scale: Array = getattr(self, "_scale", np.ones(d))
@@ -108,7 +115,7 @@ class Fourier(FeatureFamily):
         along = np.geomspace(0.2, LARGEST_FREQUENCY, AXIS_STARTS)
         axes = np.concatenate([f * np.eye(d) for f in along])
         scan = np.concatenate([length[:, None] * directions, axes])
-        return SearchSpace(lower, upper, np.clip(scan, lower, upper), np.ones(d))
+        return SearchSpace(lower, upper, np.clip(scan, lower, upper), np.ones(d), ordered=False)
 
     def checked_bounds(self) -> tuple[float, float]:
         try:

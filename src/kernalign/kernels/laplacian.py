@@ -60,7 +60,8 @@ class Laplacian(Radial):
         if not self.ard:
             return np.exp(z)
         scale = np.broadcast_to(self._feature_scale(z.size), z.shape)
-        return np.divide(scale, z, out=np.full(z.shape, np.inf), where=z > 0)
+        with np.errstate(over="ignore"):
+            return np.divide(scale, z, out=np.full(z.shape, np.inf), where=z > 0)
 
     def d_sigma_d_z(self, sigma: Array) -> Array:
         if not self.ard:

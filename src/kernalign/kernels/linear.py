@@ -49,4 +49,4 @@ class Linear(FeatureFamily):
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
         d = X.shape[1]
         scan = np.concatenate([np.ones((1, d)), np.full((1, d), 0.5)])
-        return SearchSpace(np.zeros(d), np.ones(d), scan, np.ones(d))
+        return SearchSpace(np.zeros(d), np.ones(d), scan, np.ones(d), ordered=False)

@@ -45,7 +45,8 @@ class Matern(Radial):
 
     def profile(self, D: Array) -> Array:
         self._check_nu()
-        u = np.sqrt(2 * self.nu * D)
+        # Beyond this the exponential is zero, and infinity times zero would not be.
+        u = np.minimum(np.sqrt(2 * self.nu * D), 1e3)
         decay = np.exp(-u)
         if self.nu == 0.5:
             return decay
@@ -54,7 +55,7 @@ class Matern(Radial):
         return (1 + u + u**2 / 3) * decay
 
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
-        u = np.sqrt(2 * self.nu * distances())
+        u = np.minimum(np.sqrt(2 * self.nu * distances()), 1e3)
         if self.nu == 0.5:
             # Unbounded at D = 0, where every derivative of D vanishes faster: 0 is the limit.
             return -0.5 * np.divide(K, u, out=np.zeros_like(K), where=u > 0)

@@ -80,4 +80,5 @@ class RationalQuadratic(Radial):
         if self.ard and self.bounds is None:
             lower[:-1], upper[:-1] = 0.0, self._z_of(0.1)
         lower[-1], upper[-1] = np.log(ALPHA_BOUNDS)
-        return SearchSpace(lower, upper, np.clip(scan, lower, upper), np.ones(d + 1))
+        scan = np.clip(scan, lower, upper)
+        return SearchSpace(lower, upper, scan, np.ones(d + 1), ordered=False)

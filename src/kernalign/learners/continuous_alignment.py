@@ -154,7 +154,10 @@ class ContinuousAlignment(Learner):
             check_number(self, "penalty", 0, closed=True)
             return Choice(float(self.penalty), [], [])
         else:
-            values = [float(value) for value in np.atleast_1d(np.asarray(self.penalty))]
+            try:
+                values = [float(value) for value in np.ravel(np.asarray(self.penalty))]
+            except (TypeError, ValueError):
+                values = []
             if not values or not all(value >= 0 for value in values):
                 raise ValueError(
                     "The 'penalty' parameter of ContinuousAlignment must be a number in [0, inf], "

@@ -25,7 +25,7 @@ class FiniteLearner(Learner):
         feature_names: Sequence[str] | None = None,
         weight: Array | None = None,
     ) -> list[BaseKernel]:
-        """The kernels, checked and resolved on these rows; kernels of one family keep sharing it."""
+        """The kernels, checked and resolved on these rows; those of one family share it."""
         owner = type(self).__name__
         given = self.kernels
         if given is None or isinstance(given, BaseKernel | str) or not len(given):

@@ -115,7 +115,8 @@ def grow(
     K = sums.identity * settings.eps
     if settings.start == "best":
         K = K * 0.0
-        K = search(StepObjective, 0)
+        # As small as the identity would be, so that eta_max does not cut the steps to follow.
+        K = search(StepObjective, 0) * settings.eps
     choose = StepObjective if settings.selection == "step" else SlopeObjective
     while len(sums.atoms) < settings.T:
         before = F.value(K)
@@ -182,7 +183,10 @@ def replay(
     history = []
     for t, objective in enumerate(objectives):
         K_new = sums.atom(t)
-        K = K_new if t == 0 and settings.start == "best" else _combine(F, K, K_new, settings)
+        if t == 0 and settings.start == "best":
+            K = K_new * settings.eps
+        else:
+            K = _combine(F, K, K_new, settings)
         history.append(
             {
                 "iteration": t + 1,

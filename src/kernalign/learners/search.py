@@ -96,6 +96,11 @@ def _scan_and_refine(
     return best
 
 
+def _finite(value: float) -> float:
+    """A value to maximise: what is no number is never the best."""
+    return value if np.isfinite(value) else -np.inf
+
+
 def _local_maxima(values: Array) -> Any:
     """Indices of the local maxima, the largest first."""
     padded = np.concatenate([[-np.inf], values, [-np.inf]])
@@ -128,15 +133,16 @@ def _multi_start(
 
     candidates = [np.clip(s, space.lower, space.upper) for s in starts]
     if scan or not candidates:
-        scanned = np.array([value_of(z) for z in space.scan])
-        # Neighbours in the scan lie in one basin: one start for each local maximum.
-        candidates += [space.scan[i] for i in _local_maxima(scanned)[:n_starts]]
-    values = [value_of(z) for z in candidates]
+        scanned = np.array([_finite(value_of(z)) for z in space.scan])
+        # Neighbours in an ordered scan lie in one basin: one start for each local maximum.
+        peaks = _local_maxima(scanned) if space.ordered else np.argsort(-scanned, kind="stable")
+        candidates += [space.scan[i] for i in peaks[:n_starts]] or [space.scan[0]]
+    values = [_finite(value_of(z)) for z in candidates]
     best = np.argsort(-np.array(values), kind="stable")[:n_starts]
     candidates, values = [candidates[i] for i in best], [values[i] for i in best]
     found = Found(candidates[0], values[0])
     # Absolute tolerances of the quasi-Newton search need an objective of size one.
-    size = max(np.abs([v for v in values if np.isfinite(v)]).max(initial=0.0), 1e-300)
+    size = np.abs([v for v in values if np.isfinite(v)]).max(initial=0.0) or 1.0
 
     # Under a penalty on sigma no parameter is zero, and the logarithm of z conditions it best.
     logarithmic = penalty is not None

@@ -235,35 +235,36 @@ def box_qp(A: Array, c: Array, s: Array, r: float) -> Array:
     The dual machine is the case A = C ss' o K, c = w, s = w o y, r = 0 with x = alpha / (C w).
     """
     n = len(c)
-    x, z, u, b = np.full(n, 0.5), np.ones(n), np.ones(n), 0.0
-    best, best_error = x, np.inf
+    x, v, z, u, b = np.full(n, 0.5), np.full(n, 0.5), np.ones(n), np.ones(n), 0.0
+    best, best_error, age = x, np.inf, 0
+    largest = float(A.diagonal().max())
     for _ in range(INTERIOR_ITERATIONS):
-        v = 1 - x
         Ax = A @ x
         residual = Ax - c - z + u + b * s
         balance = float(s @ x) - r
         complementarity = float(x @ z + v @ u)
-        size = abs(float(c @ x) - 0.5 * float(x @ Ax)) + complementarity
-        error = complementarity + float(np.abs(residual) @ x) + abs(b * balance)
-        if error < best_error * size:
-            best, best_error = x, error / size
-        if best_error <= INTERIOR_GAP:
+        # What mending the balance does to A x counts as well: A may be large.
+        error = complementarity + float(np.abs(residual) @ x) + abs(balance) * (abs(b) + largest)
+        error /= abs(float(c @ x) - 0.5 * float(x @ Ax)) + complementarity
+        age += 1
+        if error < best_error:
+            best, best_error, age = x, error, 0
+        if best_error <= INTERIOR_GAP or (best_error < 1e-6 and age > 4):
             break
-        step = _mehrotra_step(A, s, x, z, u, residual, balance)
+        step = _mehrotra_step(A, s, x, v, z, u, residual, balance)
         if step is None:
             break
-        x, z, u, b = x + step[0], z + step[1], u + step[2], b + step[3]
+        # v by its own steps: as 1 - x it would lose all digits near the bound.
+        x, v, z = x + step[0], v - step[0], z + step[1]
+        u, b = u + step[2], b + step[3]
     return best
 
 
 def _mehrotra_step(
-    A: Array, s: Array, x: Array, z: Array, u: Array, residual: Array, balance: float
+    A: Array, s: Array, x: Array, v: Array, z: Array, u: Array, residual: Array, balance: float
 ) -> tuple[Array, Array, Array, float] | None:
     """Changes of x, z, u and b in one iteration, or None where the factorisation breaks down."""
-    n, v = len(x), 1 - x
-    H = A.copy()
-    H.flat[:: n + 1] += z / x + u / v
-    solve = _cholesky(H)
+    solve = _diagonal_plus(A, z / x + u / v)
     if solve is None:
         return None
     h_s = solve(s)
@@ -277,14 +278,37 @@ def _mehrotra_step(
 
     def longest(dx: Array, dz: Array, du: Array) -> float:
         """The longest step in [0, 1] that keeps x, v, z and u non-negative."""
-        fastest = max(-np.min(r) for r in (dx / x, -dx / v, dz / z, du / u))
+        fastest = max(-np.min(rate) for rate in (dx / x, -dx / v, dz / z, du / u))
         return float(1 / max(1.0, fastest))
 
     before = float(x @ z + v @ u)
     dx, dz, du, _ = direction(-x * z, -v * u)
     t = longest(dx, dz, du)
     after = float((x + t * dx) @ (z + t * dz) + (v - t * dx) @ (u + t * du))
-    mu = before / (2 * n) * (after / before) ** 3
+    mu = before / (2 * len(x)) * (after / before) ** 3
     dx, dz, du, db = direction(mu - x * z - dx * dz, mu - v * u + dx * du)
-    t = min(1.0, STEP * longest(dx, dz, du))
+    t = STEP * longest(dx, dz, du)
     return t * dx, t * dz, t * du, t * db
+
+
+def _diagonal_plus(A: Array, diagonal: Array) -> Callable[[Array], Array] | None:
+    """The solver of (A + diag) h = r, refined once; None where no factorisation is to be had.
+
+    The diagonal spans twenty orders of magnitude. Where rounding makes a singular A indefinite, a
+    ridge far below its entries mends the factor, and the refinement undoes what it changed.
+    """
+    n = len(A)
+    for ridge in (0.0, 1e-14, 1e-12):
+        H = A.copy()
+        H.flat[:: n + 1] += diagonal + ridge * A.trace() / n
+        approximate = _cholesky(H)
+        if approximate is not None:
+            break
+    else:
+        return None
+
+    def solve(r: Array) -> Array:
+        h = approximate(r)
+        return h + approximate(r - A @ h - diagonal * h)
+
+    return solve

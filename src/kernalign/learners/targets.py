@@ -36,13 +36,18 @@ def response_target(y: Any, weight: Array) -> Target:
 
 def infer_target(y: Any, weight: Array) -> Target:
     """The target that the values of y call for: classes if they look like classes."""
-    kind = type_of_target(y, input_name="y")
+    y = np.asarray(y)
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    with np.errstate(all="ignore"):
+        # It casts to integers to see whether numbers are classes, however large they are.
+        kind = type_of_target(y, input_name="y")
     if kind in ("binary", "multiclass"):
         classes, codes = np.unique(np.asarray(y), return_inverse=True)
         present = np.unique(codes[weight > 0])
         if len(present) < 2:
             raise ValueError(
-                f"A kernel is learned from at least two classes. Got one class: {classes[0]!r}."
+                "A kernel is learned from at least two classes. Got one class: "
+                f"{classes[present[0]].item()!r}."
             )
         return class_target(codes, len(classes), weight)
     if kind in ("continuous", "continuous-multioutput"):
