@@ -1,6 +1,6 @@
 """Learn the kernel of a kernel machine from data."""
 
-from kernalign._warnings import AlignmentWarning, SelectionWarning
+from kernalign._warnings import AlignmentWarning, ScaleWarning, SelectionWarning
 from kernalign.criteria import alignment, centered_alignment
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
 from kernalign.kernels import (
@@ -54,6 +54,7 @@ __all__ = [
     "RationalQuadratic",
     "Reweighted",
     "RidgeMKL",
+    "ScaleWarning",
     "SelectionWarning",
     "UniformWeights",
     "alignment",

@@ -14,6 +14,10 @@ class SelectionWarning(UserWarning):
     """A regularisation parameter could not be chosen by cross-validation."""
 
 
+class ScaleWarning(UserWarning):
+    """The kernels of a dictionary differ so much in scale that the smaller ones cannot be used."""
+
+
 def find_stack_level() -> int:
     """Frames up to the first one outside the library, so that a warning names the user's line."""
     package = str(Path(__file__).parent)

@@ -8,11 +8,10 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
-from kernalign import AlignmentWarning
+from kernalign import AlignmentWarning, ScaleWarning
 from kernalign.kernels import CustomFamily, Dirichlet, Gaussian, GramMatrix, Linear
 from kernalign.learners import discrete_alignment
 from kernalign.learners.discrete_alignment import DiscreteAlignment, centred_factor
-from kernalign.learners.gram_stack import ScaleWarning
 from kernalign.learners.targets import infer_target
 from kernalign.learners.uniform import UniformWeights
 from tests import reference

@@ -7,9 +7,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from kernalign import ScaleWarning
 from kernalign.gram import Target
 from kernalign.kernels import BaseKernel, Dirichlet, Gaussian, GramMatrix, Linear
-from kernalign.learners.gram_stack import GramStack, ScaleWarning
+from kernalign.learners.gram_stack import GramStack
 from tests import reference
 
 SIGMAS = (0.25, 0.5, 1, 2, 4)

@@ -19,9 +19,14 @@ from kernalign import (
 from kernalign.gram import Target
 from kernalign.learners.base import generator
 from kernalign.learners.greedy import Settings
-from kernalign.learners.penalty import PATH, _split, penalised_problem
+from kernalign.learners.penalty import PATH, Ground, _split, penalised_problem
 
 TIED = [Gaussian, Laplacian, Matern]
+
+
+def problem_of(family, X, penalty):
+    """The problem for one lambda, with a resolved family."""
+    return penalised_problem(Ground.of([family], X, np.random.default_rng(0)), penalty, Settings())
 
 
 def noisy_moons(n=60, noise_features=2, seed=0):
@@ -48,7 +53,7 @@ def test_the_term_is_the_papers_and_its_gradient_is_right(family):
     X = X * [1.0, 10.0, 0.1, 1.0]
     resolved = family(ard=True).resolve(X)
     penalty = 0.7
-    problem = penalised_problem([resolved], X, penalty, Settings(), np.random.default_rng(0))
+    problem = problem_of(resolved, X, penalty)
     (term,) = problem.settings.penalties
     z = resolved.to_search(np.array([1.5, 8.0, 0.4, 2.0]))
     value, slope = term(z)
@@ -63,7 +68,7 @@ def test_the_term_is_the_papers_and_its_gradient_is_right(family):
 def test_equal_bandwidths_cost_nothing():
     X, _ = noisy_moons()
     resolved = Gaussian(ard=True).resolve(X)
-    problem = penalised_problem([resolved], X, 1e9, Settings(), np.random.default_rng(0))
+    problem = problem_of(resolved, X, 1e9)
     value, slope = problem.settings.penalties[0](resolved.to_search(np.full(4, 1.3)))
     assert value == pytest.approx(0, abs=1e-18)
     np.testing.assert_allclose(slope, 0, atol=1e-3)
@@ -72,17 +77,18 @@ def test_equal_bandwidths_cost_nothing():
 def test_under_a_penalty_every_bandwidth_stays_finite():
     X, _ = noisy_moons()
     resolved = Gaussian(ard=True).resolve(X)
-    problem = penalised_problem([resolved], X, 1e-5, Settings(), np.random.default_rng(0))
+    problem = problem_of(resolved, X, 1e-5)
     (space,) = problem.spaces
     assert np.isfinite(resolved.from_search(space.lower)).all()
-    free = penalised_problem([resolved], X, 0.0, Settings(), np.random.default_rng(0))
+    free = problem_of(resolved, X, 0.0)
     assert np.isinf(resolved.from_search(free.spaces[0].lower)).all()
 
 
 def test_families_without_a_common_bandwidth_are_not_penalised():
     X, _ = noisy_moons()
     families = [Gaussian(ard=True).resolve(X), Linear().resolve(X), Gaussian().resolve(X)]
-    problem = penalised_problem(families, X, 1.0, Settings(), np.random.default_rng(0))
+    ground = Ground.of(families, X, np.random.default_rng(0))
+    problem = penalised_problem(ground, 1.0, Settings())
     assert [term is not None for term in problem.settings.penalties] == [True, False, False]
 
 

@@ -8,9 +8,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
-from kernalign import AlignmentWarning
+from kernalign import AlignmentWarning, ScaleWarning
 from kernalign.kernels import CustomFamily, Gaussian
-from kernalign.learners.gram_stack import ScaleWarning
 from kernalign.learners.ridge_mkl import RidgeMKL
 from kernalign.learners.ridge_problem import simplex_least_squares
 from kernalign.learners.targets import infer_target, response_target

@@ -5,9 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from kernalign import AlignmentWarning
+from kernalign import AlignmentWarning, ScaleWarning
 from kernalign.kernels import CustomFamily, Dirichlet, Gaussian, GramMatrix
-from kernalign.learners.gram_stack import ScaleWarning
 from kernalign.learners.targets import infer_target
 from kernalign.learners.uniform import UniformWeights
 from tests import reference

@@ -103,8 +103,11 @@ class OneStage(Stages):
         with warnings.catch_warnings(), blocks_in_threads():
             # What was not reached at a C that is not chosen concerns nobody.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            kernel, K = None, np.zeros((0, 0))
             for learned in self.learner.path(train.X, train.target, values, train.feature_names):
-                K = learned.kernel(X_test, train.X)
+                if learned.kernel is not kernel:
+                    kernel = learned.kernel
+                    K = kernel(X_test, train.X)
                 outputs.append(self.outputs(learned.machine, K))
         return np.stack(outputs)
 

@@ -17,7 +17,7 @@ from kernalign.gram import Target
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.greedy import Settings
-from kernalign.learners.penalty import PATH, Choice, choose_penalty, penalised_problem
+from kernalign.learners.penalty import PATH, Choice, Ground, choose_penalty, penalised_problem
 
 
 class ContinuousAlignment(Learner):
@@ -119,7 +119,7 @@ class ContinuousAlignment(Learner):
             )
         families = family.resolve(X, feature_names, target.weight).members()
         choice = self._choose_penalty(families, X, target, settings, rng)
-        problem = penalised_problem(families, X, choice.penalty, settings, rng)
+        problem = penalised_problem(Ground.of(families, X, rng), choice.penalty, settings)
         found = problem.solve(X, target, choice.atoms)
         if not found.aligned:
             warnings.warn(

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from kernalign._threads import map_rows
 from kernalign._typing import Array, IntArray
-from kernalign._warnings import find_stack_level
+from kernalign._warnings import ScaleWarning, find_stack_level
 from kernalign.gram import Target
 from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.kernels import BaseKernel, LearnedKernel
@@ -32,10 +32,6 @@ WILD_RATIO = 1e3
 TILE = 256
 #: Share of nonzero rows below which gathering them is cheaper than multiplying all.
 GATHER = 0.5
-
-
-class ScaleWarning(UserWarning):
-    """The kernels of a dictionary differ so much in scale that the smaller ones cannot be used."""
 
 
 class GramStack:

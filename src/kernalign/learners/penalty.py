@@ -39,29 +39,42 @@ class Problem:
         return continuous_alignment(sums, self.spaces, self.settings, warm)
 
 
-def penalised_problem(
-    families: list[Family],
-    X: Array,
-    penalty: float,
-    settings: Settings,
-    rng: np.random.Generator,
-) -> Problem:
+@dataclass(frozen=True)
+class Ground:
+    """Families on given rows: where to search them, and where their tied forms.
+
+    tied : the one-parameter family that ties a family's parameters, or the family itself.
+    """
+
+    families: list[Family]
+    spaces: list[SearchSpace]
+    tied: list[Family]
+    tied_spaces: list[SearchSpace]
+
+    @classmethod
+    def of(cls, families: list[Family], X: Array, rng: np.random.Generator) -> Ground:
+        tied = [family.tied() or family for family in families]
+        spaces, tied_spaces = (
+            [family.search_space(family.select(X), rng) for family in group]
+            for group in (families, tied)
+        )
+        return cls(families, spaces, tied, tied_spaces)
+
+
+def penalised_problem(ground: Ground, penalty: float, settings: Settings) -> Problem:
     """The problem for one lambda; infinity ties the parameters of each family."""
     if np.isinf(penalty):
-        families = [family.tied() or family for family in families]
-    spaces = [family.search_space(family.select(X), rng) for family in families]
-    if penalty == 0 or np.isinf(penalty):
-        return Problem(families, spaces, settings)
-    terms: list[Penalty | None] = []
-    for f, family in enumerate(families):
-        tied = family.tied()
-        if tied is None:
-            terms.append(None)
-            continue
-        common = tied.search_space(tied.select(X), rng)
-        spaces[f] = _finite(family, spaces[f], float(tied.from_search(common.upper)[0]))
-        terms.append(_deviation(family, penalty))
-    return Problem(families, spaces, replace(settings, penalties=terms))
+        return Problem(ground.tied, ground.tied_spaces, settings)
+    if penalty == 0:
+        return Problem(ground.families, ground.spaces, settings)
+    spaces = list(ground.spaces)
+    terms: list[Penalty | None] = [None] * len(spaces)
+    for f, (family, tied) in enumerate(zip(ground.families, ground.tied, strict=True)):
+        if tied is not family:
+            widest = float(tied.from_search(ground.tied_spaces[f].upper)[0])
+            spaces[f] = _finite(family, spaces[f], widest)
+            terms[f] = _deviation(family, penalty)
+    return Problem(ground.families, spaces, replace(settings, penalties=terms))
 
 
 def _finite(family: Family, space: SearchSpace, widest: float) -> SearchSpace:
@@ -110,11 +123,12 @@ def choose_penalty(
     held_kernel = T_held.centred @ T_held.centred.T
     # The kernels of the penalty before are start enough.
     one_start = replace(settings, n_starts=1)
+    ground = Ground.of(families, X[train], rng)
     path: list[dict[str, float]] = []
     chosen: list[tuple[int, Array]] = []
     warm: list[tuple[int, Array]] = []
     for penalty in [np.inf, *sorted((v for v in values if not np.isinf(v)), reverse=True)]:
-        problem = penalised_problem(families, X[train], penalty, one_start, rng)
+        problem = penalised_problem(ground, penalty, one_start)
         found = problem.solve(X[train], target.rows(train), warm)
         if np.isinf(penalty):
             warm = [(f, _untied(families[f], problem.families[f], z, X)) for f, z in found.atoms]
