@@ -18,6 +18,7 @@ NAMES = (
     "moons",
     "start_up",
     "options",
+    "methods",
 )
 
 

@@ -1,0 +1,90 @@
+"""The main claims at their small size: one repeat of the sine problem, through to the page."""
+
+import re
+
+import numpy as np
+import pytest
+
+from experiments import results
+from experiments.__main__ import main
+from experiments.figures import error_info, frequency_info
+from experiments.generators import FREQUENCIES
+from experiments.report import collect
+from experiments.rules import REPRODUCED
+
+TEN_KERNELS = ("DA", "D1", "D2", "DU")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("paper") / "results.jsonl"
+    methods = ["SVM 2", "SVM 2+12", "SVM 2+12+60", "CA", *TEN_KERNELS]
+    command = ["run", "dirichlet", "--repeats", "1", "--results", str(path), "--methods"]
+    assert main([*command, *methods]) == 0
+    return path
+
+
+@pytest.fixture(scope="module")
+def by_method(path):
+    return {row["method"]: row for row in results.read(path)}
+
+
+def test_errors_of_given_frequencies(by_method):
+    assert 0.20 < by_method["SVM 2"]["error"] < 0.35
+    assert 0.12 < by_method["SVM 2+12"]["error"] < 0.26
+    assert by_method["SVM 2+12+60"]["error"] < 0.05
+
+
+def test_continuous_search_is_near_the_truth_and_ten_kernels_are_far(by_method):
+    assert by_method["CA"]["error"] < 0.08
+    for method in TEN_KERNELS:
+        assert by_method[method]["error"] > 0.35
+
+
+def test_frequencies_found(by_method):
+    found = np.array(by_method["CA"]["sigmas"])
+    for frequency in FREQUENCIES:
+        assert np.abs(found - frequency).min() < 0.1
+
+
+def test_report_has_every_part(path, capsys, tmp_path):
+    assert main(["report", "--results", str(path), "--out", str(tmp_path)]) == 0
+    assert str(tmp_path / "report.html") in capsys.readouterr().out
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 3
+    # Self-contained: nothing is loaded from anywhere.
+    assert not re.search(r"<(script|link|img)|url\(http|@import", page)
+    summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    for name in ("dirichlet", "gaussians50", "eleven", "beyond"):
+        assert f"`{name}`" in summary
+    assert "26.1" in summary
+    assert "no data" in summary
+
+
+def test_figures_show_what_the_rows_say(path, by_method):
+    rows = results.read(path)
+    errors = dict((name, error) for name, error, _ in error_info(rows, "dirichlet"))
+    assert errors["CA"] == pytest.approx(100 * by_method["CA"]["error"])
+    assert [s for s, _ in frequency_info(rows, "CA")] == by_method["CA"]["sigmas"]
+
+
+def test_verdicts_of_one_repeat(path):
+    section = next(s for s in collect(results.read(path)) if s.name == "dirichlet")
+    verdicts = {claim.text: verdict.verdict for claim, verdict in section.verdicts}
+    assert verdicts["SVM 2+12+60 errs 2.3 %."] == REPRODUCED
+    assert verdicts["The finite method D1 is far."] == REPRODUCED
+    assert verdicts["CA is near the three-frequency SVM."] == REPRODUCED
+
+
+def test_unknown_task_and_empty_results_are_one_sentence(tmp_path):
+    with pytest.raises(SystemExit, match="moon: unknown"):
+        main(["run", "eleven", "--tasks", "moon", "--results", str(tmp_path / "r.jsonl")])
+    with pytest.raises(SystemExit, match="has no rows"):
+        main(["report", "--results", str(tmp_path / "none.jsonl")])
+
+
+def test_list_names_every_experiment(capsys):
+    assert main(["list"]) == 0
+    printed = capsys.readouterr().out
+    assert "dirichlet-gaussian" in printed
+    assert "CA-nD by error" in printed

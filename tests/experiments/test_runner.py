@@ -1,0 +1,159 @@
+"""Every cell becomes one row, whatever happens to it or to the run."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from experiments import results, runner
+from experiments.configs import EXPERIMENTS
+from experiments.datasets import MissingDataError
+from tests.experiments import toy
+
+ROOT = Path(__file__).parents[2]
+SLOW_RUN = """
+import sys
+from pathlib import Path
+from experiments import runner
+from tests.experiments import toy
+runner.run([toy.experiment(slow=toy.slow)], Path(sys.argv[1]), repeats=10, jobs=int(sys.argv[2]))
+"""
+
+
+def run(path, *experiments, **options):
+    return runner.run(experiments, path, **{"repeats": 2, "stream": StringIO(), **options})
+
+
+def keys(path):
+    return [results.key_of(json.loads(line)) for line in path.read_text().splitlines()]
+
+
+def test_every_cell_is_a_row_with_time_versions_and_machine(tmp_path):
+    path = tmp_path / "results.jsonl"
+    summary = run(path, toy.experiment(works=toy.works, slow=toy.slow))
+    rows = results.read(path)
+    assert summary.run == len(rows) == 8
+    for row in rows:
+        assert row["status"] == "done"
+        assert row["versions"]["kernalign"]
+        assert row["machine"]
+    assert all(row["seconds"] >= 0.15 for row in rows if row["method"] == "slow")
+
+
+def test_failing_cell_is_a_row(tmp_path):
+    path = tmp_path / "results.jsonl"
+    summary = run(path, toy.experiment(fails=toy.fails, works=toy.works))
+    assert len(summary.not_done) == 4
+    failed = [row for row in results.read(path) if row["status"] == "failed"]
+    assert {row["method"] for row in failed} == {"fails"}
+    assert "ArithmeticError: no such kernel (toy.py:" in failed[0]["error_message"]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_timed_out_cell_is_a_row_even_if_it_catches_exceptions(tmp_path, jobs):
+    path = tmp_path / "results.jsonl"
+    experiment = toy.experiment(hangs=toy.hangs, works=toy.works)
+    start = time.monotonic()
+    run(path, experiment, repeats=1, timeout=0.3, jobs=jobs)
+    assert time.monotonic() - start < 30
+    status = {(row["task"], row["method"]): row["status"] for row in results.read(path)}
+    assert status == {
+        ("one", "hangs"): "timeout",
+        ("two", "hangs"): "timeout",
+        ("one", "works"): "done",
+        ("two", "works"): "done",
+    }
+
+
+def test_finished_cells_are_not_run_again_and_failed_ones_only_on_request(tmp_path):
+    path = tmp_path / "results.jsonl"
+    experiment = toy.experiment(works=toy.works, fails=toy.fails)
+    run(path, experiment)
+    before = path.read_bytes()
+    assert run(path, experiment).run == 0
+    assert path.read_bytes() == before
+    assert run(path, experiment, retry=True).run == 4
+    assert run(path, experiment, repeats=3).run == 4
+    assert len(results.read(path)) == 12
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_killed_run_resumes_with_every_cell_once(tmp_path, jobs):
+    path = tmp_path / "results.jsonl"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW_RUN, str(path), str(jobs)],
+        cwd=ROOT,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not path.exists() or path.read_bytes().count(b"\n") < 4:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.02)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    survived = path.read_text().splitlines()
+    assert 4 <= len(survived) < 20
+    with path.open("a") as file:
+        file.write('{"experiment": "toy", "task": "on')
+    summary = run(path, toy.experiment(slow=toy.slow), repeats=10, jobs=jobs)
+    lines = path.read_text().splitlines()
+    assert lines[: summary.skipped] == survived[: summary.skipped]
+    assert summary.skipped + summary.run == 20
+    assert len(keys(path)) == len(set(keys(path))) == 20
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    path = tmp_path / "results.jsonl"
+    with results.opened(path), pytest.raises(RuntimeError, match="Another run"):
+        run(path, toy.experiment(works=toy.works))
+
+
+def test_missing_data_stops_its_task_only(tmp_path):
+    def missing(repeat):
+        raise MissingDataError("The data set 'x' is missing.")
+
+    path = tmp_path / "results.jsonl"
+    experiment = toy.experiment(works=toy.works)
+    experiment.tasks["lost"] = missing
+    stream = StringIO()
+    summary = run(path, experiment, stream=stream)
+    assert summary.missing == {"toy/lost": "The data set 'x' is missing."}
+    assert "toy/lost: not run. The data set 'x' is missing." in stream.getvalue()
+    assert {row["task"] for row in results.read(path)} == {"one", "two"}
+
+
+def test_line_that_is_no_row_is_an_error(tmp_path):
+    path = tmp_path / "results.jsonl"
+    path.write_text("nonsense\n")
+    with pytest.raises(ValueError, match="line 1, is not a row"):
+        results.read(path)
+
+
+def test_progress_tells_the_time_left(tmp_path):
+    cells = runner.cells_of([toy.experiment(works=toy.works, slow=toy.slow)], 5)
+    progress = runner.Progress(cells, 2, StringIO())
+    for method, wall in (("works", 1.0), ("slow", 3.0)):
+        progress.show({"experiment": "toy", "task": "one", "repeat": 0, "method": method,
+                       "wall": wall, "status": "done"})  # fmt: skip
+    assert progress.time_left() == pytest.approx((9 * 1.0 + 9 * 3.0) / 2)
+    assert runner.clock(3725) == "1:02:05"
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_experiment_has_cells_that_processes_can_be_given(name):
+    import pickle
+
+    experiment = EXPERIMENTS[name]()
+    assert experiment.name == name
+    assert experiment.pairs()
+    assert pickle.loads(pickle.dumps(experiment)).pairs() == experiment.pairs()
