@@ -95,8 +95,9 @@ class LearnedKernel(Kernel):
         return hash((tuple(self.kernels), np.asarray(self.weights).tobytes()))
 
 
-#: Arrays of one block that are alive at once: the block, the sum, distances and a temporary.
-_ALIVE = 4
+#: Arrays of one block that are alive at once: the Gram matrix, the block, the sum, and what the
+#: longest formula (Matern's) holds on its way.
+_ALIVE = 8
 
 
 def rows_within_budget(n_columns: int) -> int:
