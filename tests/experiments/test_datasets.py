@@ -43,7 +43,7 @@ def test_damaged_file_is_named(empty, monkeypatch):
     with (empty / "heart.csv.gz").open("ab") as file:
         file.write(b"x")
     monkeypatch.setenv("KERNALIGN_DATA", str(empty))
-    with pytest.raises(datasets.WrongDataError, match="heart.csv.gz has SHA-256"):
+    with pytest.raises(datasets.WrongDataError, match=r"heart\.csv\.gz has SHA-256"):
         datasets.load("heart")
 
 

@@ -63,7 +63,7 @@ def test_report_has_every_part(path, capsys, tmp_path):
 
 def test_figures_show_what_the_rows_say(path, by_method):
     rows = results.read(path)
-    errors = dict((name, error) for name, error, _ in error_info(rows, "dirichlet"))
+    errors = {name: error for name, error, _ in error_info(rows, "dirichlet")}
     assert errors["CA"] == pytest.approx(100 * by_method["CA"]["error"])
     assert [s for s, _ in frequency_info(rows, "CA")] == by_method["CA"]["sigmas"]
 

@@ -149,8 +149,8 @@ def test_blockwise_evaluation_gives_the_same_numbers(family):
 
 def test_budget_counts_rows():
     with config_context(working_memory=1):
-        # 2^20 bytes are 2^17 doubles, four arrays of 2^5 columns hold 2^10 rows each.
-        assert rows_within_budget(32) == 1024
+        # 2^20 bytes are 2^17 doubles, eight arrays of 2^5 columns hold 2^9 rows each.
+        assert rows_within_budget(32) == 512
         assert rows_within_budget(10**9) == 1
 
 

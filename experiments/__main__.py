@@ -1,0 +1,93 @@
+"""python -m experiments run NAME | report | list"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from experiments import runner
+from experiments.configs import EXPERIMENTS
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results" / "results.jsonl"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m experiments", description="The paper, again.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run experiments; what has been run is not run again")
+    run.add_argument("name", nargs="+", choices=[*EXPERIMENTS, "all"], metavar="NAME")
+    run.add_argument("--repeats", type=positive, default=10, metavar="R")
+    run.add_argument("--jobs", type=positive, default=1, metavar="J", help="cells at a time")
+    run.add_argument("--timeout", type=float, default=runner.TIMEOUT, help="seconds for a cell")
+    run.add_argument("--retry", action="store_true", help="run failed and timed-out cells again")
+    run.add_argument("--tasks", nargs="+", metavar="TASK", help="only these tasks")
+    run.add_argument("--methods", nargs="+", metavar="METHOD", help="only these methods")
+    run.add_argument("--dask", metavar="ADDRESS", help="a Dask cluster instead of processes")
+    report = commands.add_parser("report", help="write the page and the summary")
+    report.add_argument("--out", type=Path, metavar="DIRECTORY", help="default: beside the results")
+    commands.add_parser("list", help="list experiments, tasks and methods")
+    for command in (run, report):
+        command.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
+    options = parser.parse_args(arguments)
+    if options.command == "list":
+        return list_experiments()
+    if options.command == "report":
+        # matplotlib is slow to import and a run does not need it.
+        from experiments.report import write_report
+
+        for path in write_report(options.results, options.out or options.results.parent):
+            print(path)
+        return 0
+    return run_experiments(options)
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {text}")
+    return number
+
+
+def run_experiments(options: argparse.Namespace) -> int:
+    names = list(EXPERIMENTS) if "all" in options.name else options.name
+    experiments = [EXPERIMENTS[name]() for name in names]
+    for given, known in (
+        (options.tasks, {task for e in experiments for task in e.tasks}),
+        (options.methods, {method for e in experiments for method in e.methods}),
+    ):
+        unknown = sorted(set(given or ()) - known)
+        if unknown:
+            raise SystemExit(f"{', '.join(unknown)}: unknown. Known: {', '.join(sorted(known))}.")
+    if options.tasks or options.methods:
+        experiments = [e.restricted(options.tasks, options.methods) for e in experiments]
+    summary = runner.run(
+        experiments,
+        options.results,
+        repeats=options.repeats,
+        jobs=options.jobs,
+        timeout=options.timeout,
+        retry=options.retry,
+        dask=options.dask,
+    )
+    print(f"{summary.run} cells run, {summary.skipped} had rows, in {options.results}")
+    for row in summary.not_done:
+        where = "/".join(str(row[k]) for k in ("experiment", "task", "repeat", "method"))
+        print(f"{row['status']}: {where}: {row['error_message']}")
+    if summary.missing:
+        print(f"no data: {', '.join(summary.missing)}")
+    return 0
+
+
+def list_experiments() -> int:
+    for name, make in EXPERIMENTS.items():
+        experiment = make()
+        print(f"{name}: {experiment.title}, {len(experiment.pairs())} cells a repeat")
+        print(f"  tasks    {', '.join(experiment.tasks)}")
+        print(f"  methods  {', '.join(experiment.methods)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

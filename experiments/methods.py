@@ -1,0 +1,193 @@
+"""How each competitor is fitted: (problem) -> kernel and machine, C chosen on the validation rows.
+
+Every method has the same 21 values of C, and the same solver for its machine: two-stage methods
+train a soft-margin machine on their kernel, normalised to a centred mean diagonal of one, by the
+lp-norm learner with that kernel as its only one, whose duality gap is certified at every C; one-
+stage methods bring their own machine. Ties go to the stronger regularisation.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from experiments.problems import Part, Problem
+from kernalign import (
+    ContinuousAlignment,
+    LearnedKernel,
+    LpNormMKL,
+    centered_alignment,
+)
+from kernalign.gram import Target
+from kernalign.learners import DualModel, Learner
+
+#: 10^{-5, -4.5, ..., 5}
+C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)
+#: The paper's values of lambda, the strongest first, so that ties go to it.
+LAMBDAS = tuple(10.0**k for k in range(14, -6, -1))
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """f(x) = machine(kernel(x, training rows)), and what it took to get there.
+
+    learning : seconds of learning the kernel; for one-stage methods all 21 values of C.
+    """
+
+    kernel: LearnedKernel
+    machine: DualModel
+    C: float
+    validation_error: float
+    train_alignment: float
+    learning: float
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+Method = Callable[[Problem], Fitted]
+Candidate = tuple[LearnedKernel, DualModel, float]
+
+
+def target_of(y: np.ndarray) -> Target:
+    return Target(y[:, None].astype(float), np.ones(len(y)))
+
+
+@dataclass(frozen=True)
+class Learn:
+    """Fit a learner; in two stages, or in one where the learner has its own machine.
+
+    two_stages : train the usual machine on the kernel even of a one-stage learner.
+    """
+
+    learner: Learner
+    two_stages: bool = False
+
+    def __call__(self, problem: Problem) -> Fitted:
+        X, y = problem.train
+        start = time.perf_counter()
+        with quiet():
+            if self.learner.one_stage:
+                fitted = self._one_stage(problem)
+                learning = time.perf_counter() - start
+                if not self.two_stages:
+                    return replace(fitted, learning=learning)
+                kernel, alignment = fitted.kernel, fitted.train_alignment
+            else:
+                learner = clone(self.learner).fit(X, y)
+                learning = time.perf_counter() - start
+                kernel, alignment = learner.kernel_, learner.alignment_
+            return best_machine(kernel, problem, alignment, learning)
+
+    def _one_stage(self, problem: Problem) -> Fitted:
+        X, y = problem.train
+        path = self.learner.path(X, target_of(y), C_GRID)
+        alignments: list[float] = []
+
+        def candidates() -> Iterator[tuple[LearnedKernel, DualModel]]:
+            for learned in path:
+                alignments.append(learned.alignment)
+                assert learned.machine is not None
+                yield learned.kernel, learned.machine
+
+        best, error, kernel, machine = first_best(
+            (k, m, error_of(m.predict(k(problem.valid[0], X)), problem.valid[1]))
+            for k, m in candidates()
+        )
+        return Fitted(kernel, machine, float(C_GRID[best]), error, alignments[best], 0.0)
+
+
+@dataclass(frozen=True)
+class PenaltyPath:
+    """CA-nD: lambda by a score on the validation rows, then C.
+
+    score : "alignment" of the kernel there (the paper's), or "error" of the machine there.
+    """
+
+    learner: ContinuousAlignment
+    score: str = "alignment"
+    values: Sequence[float] = LAMBDAS
+
+    def __call__(self, problem: Problem) -> Fitted:
+        best: Fitted | None = None
+        best_score = -np.inf
+        learning, held_out = 0.0, []
+        for value in self.values:
+            start = time.perf_counter()
+            with quiet():
+                learner = clone(self.learner).set_params(penalty=value)
+                learner.fit(*problem.train)
+            learning += time.perf_counter() - start
+            kernel = learner.kernel_
+            if self.score == "error":
+                fitted = best_machine(kernel, problem, learner.alignment_, 0.0)
+                score = -fitted.validation_error
+            else:
+                score = alignment_on(kernel, problem.valid)
+                # The machine is trained once, for the lambda that is chosen.
+                nothing = DualModel(np.zeros(0), 0.0)
+                fitted = Fitted(kernel, nothing, 0.0, 1.0, learner.alignment_, 0.0)
+            held_out.append(round(score, 5))
+            if score > best_score:
+                best, best_score, chosen = fitted, score, value
+        assert best is not None
+        if self.score != "error":
+            best = best_machine(best.kernel, problem, best.train_alignment, 0.0)
+        extra = {"lambda": chosen, "lambda_scores": held_out}
+        return replace(best, learning=learning, extra=extra)
+
+
+def best_machine(
+    kernel: LearnedKernel, problem: Problem, alignment: float, learning: float
+) -> Fitted:
+    """The soft-margin machine on a learned kernel with the C that validates best."""
+    X, y = problem.train
+    K = kernel(X)
+    K_valid = kernel(problem.valid[0], X)
+    rows = np.arange(len(y), dtype=float)[:, None]
+
+    def candidates() -> Iterator[Candidate]:
+        for learned in LpNormMKL([K]).path(rows, target_of(y), C_GRID):
+            assert learned.machine is not None
+            # The learner scales its only kernel; the machine is written for that scale.
+            scale = float(learned.kernel.weights[0])
+            machine = DualModel(scale * learned.machine.coefficients, learned.machine.intercept)
+            yield kernel, machine, error_of(machine.predict(K_valid), problem.valid[1])
+
+    with quiet():
+        best, error, _, machine = first_best(candidates())
+    return Fitted(kernel, machine, float(C_GRID[best]), error, alignment, learning)
+
+
+def first_best(candidates: Iterable[Candidate]) -> tuple[int, float, LearnedKernel, DualModel]:
+    """The first candidate of smallest error: C ascends, so ties go to the stronger one."""
+    best: tuple[int, float, LearnedKernel, DualModel] | None = None
+    for position, (kernel, machine, error) in enumerate(candidates):
+        if best is None or error < best[1]:
+            best = position, error, kernel, machine
+    assert best is not None
+    return best
+
+
+def error_of(outputs: np.ndarray, y: np.ndarray) -> float:
+    return float(np.mean(np.where(outputs >= 0, 1, -1) != y))
+
+
+def alignment_on(kernel: LearnedKernel, part: Part) -> float:
+    """Centred alignment of the kernel with the labels of other rows."""
+    X, y = part
+    return centered_alignment(kernel(X), np.outer(y, y))
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No warnings of paths that stopped early: at a C that is not chosen they concern nobody."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

@@ -1,0 +1,247 @@
+"""Rows of results as tables of text, each with the paper's figures beside ours."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.cells import Row
+from experiments.claims import RANKS, SECONDS, SVM_ERRORS
+from experiments.configs import EXPERIMENTS, GAMMAS
+from experiments.statistics import Mean, compare, mean, values_of
+
+Values = dict[str, dict[str, dict[int, float]]]
+NONE = "-"
+#: What the paper says of the sine problem where it gives no figure.
+SINE_PAPER = {
+    **{name: f"{error:g}" for name, error in SVM_ERRORS.items()},
+    **dict.fromkeys(("CA", "CR"), "near 2.3"),
+    **dict.fromkeys(("DA", "D1", "D2", "DU"), "far (figure)"),
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A title, a header and cells of text; `strong` rows are summaries."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    note: str = ""
+    strong: int = 0
+
+    def to_html(self) -> str:
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
+        first_strong = len(self.rows) - self.strong
+        body = []
+        for number, row in enumerate(self.rows):
+            cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
+            body.append(f"<tr{' class=sum' if number >= first_strong else ''}>{cells}</tr>")
+        note = f"<p class=note>{html.escape(self.note)}</p>" if self.note else ""
+        return (
+            f"<h3>{html.escape(self.title)}</h3><div class=scroll><table><thead><tr>{head}</tr>"
+            f"</thead><tbody>{''.join(body)}</tbody></table></div>{note}"
+        )
+
+    def to_markdown(self) -> str:
+        def line(cells: Sequence[str]) -> str:
+            return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+        lines = [f"**{self.title}**", "", line(self.header), line(["---"] * len(self.header))]
+        lines += [line(row) for row in self.rows]
+        return "\n".join([*lines, *(["", self.note] if self.note else [])])
+
+
+def number(found: Mean, factor: float = 1.0, digits: int = 1) -> str:
+    """A mean with its standard error."""
+    if not found.n:
+        return NONE
+    text = f"{factor * found.value:.{digits}f}"
+    return text if found.n < 2 else f"{text} ± {factor * found.error:.{digits}f}"
+
+
+def seconds(values: Sequence[float]) -> str:
+    return f"{np.median(values):.2g}" if len(values) else NONE
+
+
+def _all(table: Values, method: str) -> list[float]:
+    return [v for methods in table.values() for v in methods.get(method, {}).values()]
+
+
+def _methods(rows: Sequence[Row], experiment: str) -> list[str]:
+    """Methods that have rows, in the order of the configuration."""
+    present = {row["method"] for row in rows if row["experiment"] == experiment}
+    return [name for name in EXPERIMENTS[experiment]().methods if name in present]
+
+
+def tables_of(rows: Sequence[Row], experiment: str) -> list[Table]:
+    if experiment in ("dirichlet", "dirichlet-gaussian"):
+        return [sine_table(rows, experiment)]
+    if experiment == "gaussians50":
+        return gaussians_tables(rows)
+    if experiment == "landscape":
+        return [landscape_table(rows)]
+    return tasks_tables(rows, experiment)
+
+
+def sine_table(rows: Sequence[Row], experiment: str) -> Table:
+    metrics = {
+        name: values_of(rows, experiment, name)
+        for name in ("error", "alignment", "n_kernels", "n_clusters", "seconds", "learning")
+    }
+    body = []
+    for method in _methods(rows, experiment):
+        found = {name: _all(table, method) for name, table in metrics.items()}
+        paper = SINE_PAPER.get(method, NONE) if experiment == "dirichlet" else "nearly identical"
+        body.append(
+            [
+                method,
+                number(mean(found["error"]), 100),
+                paper,
+                number(mean(found["alignment"]), digits=3),
+                number(mean(found["n_kernels"])),
+                number(mean(found["n_clusters"])),
+                seconds(found["learning"]),
+                seconds(found["seconds"]),
+            ]
+        )
+    header = ["method", "test error %", "paper %", "test alignment", "kernels", "clusters"]
+    note = (
+        "Seconds are medians on one core: learning the kernel (one-stage methods: all 21 values "
+        "of C), and all of fitting, the choice of C included."
+    )
+    title = "Errors, means ± standard errors"
+    return Table(title, [*header, "s learning", "s fitting"], body, note)
+
+
+def gaussians_tables(rows: Sequence[Row]) -> list[Table]:
+    groups = {
+        "validation 1000, 25 rows of either class": [f"gamma={g}" for g in GAMMAS],
+        "validation 200": [f"gamma={g} valid=200" for g in GAMMAS],
+        "labels drawn one by one": [f"gamma={g} drawn" for g in (0, 40)],
+    }
+    methods = _methods(rows, "gaussians50")
+    found = []
+    for name, tasks in groups.items():
+        for metric, label, factor, digits in (
+            ("error", "Test error %", 100.0, 1),
+            ("alignment", "Test alignment", 1.0, 3),
+            ("seconds", "Seconds of fitting", 1.0, 2),
+        ):
+            table = values_of(rows, "gaussians50", metric, tasks)
+            if not table or (metric != "error" and tasks[0] != "gamma=0"):
+                continue
+            body = [
+                [
+                    m,
+                    *(
+                        number(mean(list(table.get(t, {}).get(m, {}).values())), factor, digits)
+                        for t in tasks
+                    ),
+                ]
+                for m in methods
+            ]
+            header = ["method", *(task.split()[0] for task in tasks)]
+            found.append(
+                Table(
+                    f"{label}, {name}",
+                    header,
+                    body,
+                    "Bayes error 4.0 %." if metric == "error" else "",
+                )
+            )
+    return found
+
+
+def landscape_table(rows: Sequence[Row]) -> Table:
+    body = []
+    for task in EXPERIMENTS["landscape"]().tasks:
+        runs = [
+            row
+            for row in rows
+            if (row["experiment"], row["task"], row["status"]) == ("landscape", task, "done")
+        ]
+        if runs:
+            counts = [n for row in runs for n in row["minima"]]
+            shares = [f"{np.mean(np.array(counts) == k):.0%}" for k in (0, 1, 2)]
+            more = f"{np.mean(np.array(counts) > 2):.0%}"
+            body.append([task, str(len(runs)), str(len(counts)), *shares, more])
+    header = ["task", "runs", "iterations", "no minimum", "one", "two", "more"]
+    note = "Minima inside the range, deeper than 1e-4 of the curve's range. Paper: at most two."
+    return Table("Local minima of h(sigma)", header, body, note)
+
+
+def tasks_tables(rows: Sequence[Row], experiment: str) -> list[Table]:
+    """Errors by task, with ranks and times; and alignments where the paper reports them."""
+    methods = _methods(rows, experiment)
+    errors = values_of(rows, experiment, "error")
+    order = [task for task in EXPERIMENTS[experiment]().tasks if task in errors]
+    body = _by_task(errors, order, methods, 100.0, 1)
+    summary = _summary(rows, experiment, errors, methods)
+    found = [
+        Table(
+            "Test error %, means ± standard errors",
+            ["task", *methods],
+            body + summary,
+            _note(errors, methods),
+            strong=len(summary),
+        )
+    ]
+    alignment = values_of(rows, experiment, "alignment")
+    found.append(
+        Table("Test alignment", ["task", *methods], _by_task(alignment, order, methods, 1.0, 3))
+    )
+    return found
+
+
+def _by_task(
+    table: Values, order: Sequence[str], methods: Sequence[str], factor: float, digits: int
+) -> list[list[str]]:
+    return [
+        [task]
+        + [number(mean(list(table[task].get(m, {}).values())), factor, digits) for m in methods]
+        for task in order
+        if task in table
+    ]
+
+
+def _summary(
+    rows: Sequence[Row], experiment: str, errors: Values, methods: Sequence[str]
+) -> list[list[str]]:
+    """Ranks among the methods that the paper ranks, times, kernels."""
+    ranked = [m for m in methods if m in RANKS.get(experiment, dict.fromkeys(methods))]
+    found = compare(errors, ranked) if len(ranked) > 1 else None
+    lines: list[list[str]] = []
+    if found is not None:
+        median = dict(zip(found.methods, found.median_ranks, strict=True))
+        average = dict(zip(found.methods, found.mean_ranks, strict=True))
+        lines.append(["median rank", *(f"{median[m]:g}" if m in median else NONE for m in methods)])
+        if experiment in RANKS:
+            paper = RANKS[experiment]
+            shown = [f"{paper[m]:g}" if m in paper else NONE for m in methods]
+            lines.append(["paper's median rank", *shown])
+        lines.append(
+            ["mean rank", *(f"{average[m]:.1f}" if m in average else NONE for m in methods)]
+        )
+    for metric, label in (("learning", "s learning"), ("seconds", "s fitting")):
+        table = values_of(rows, experiment, metric)
+        lines.append([f"median {label}", *(seconds(_all(table, m)) for m in methods)])
+    if experiment in SECONDS:
+        times = SECONDS[experiment]
+        lines.append(["paper's s", *(f"{times[m]:g}" if m in times else NONE for m in methods)])
+    kernels = values_of(rows, experiment, "n_kernels")
+    lines.append(["mean kernels", *(number(mean(_all(kernels, m))).split()[0] for m in methods)])
+    return lines
+
+
+def _note(errors: Values, methods: Sequence[str]) -> str:
+    found = compare(errors, methods) if len(methods) > 2 else None
+    if found is None:
+        return ""
+    return (
+        f"Friedman's test over {len(found.tasks)} tasks: p = {found.p_value:.2g}; critical "
+        f"difference of mean ranks {found.critical_difference:.2f} (Nemenyi, 5 %)."
+    )
