@@ -10,7 +10,7 @@ RUN := $(VENV)/bin/python
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow demo bench lint format build clean
+.PHONY: help setup test test-slow demo bench paper lint format build clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ demo: $(STAMP) ## run examples/demo.py
 
 bench: $(STAMP) ## run the benchmarks
 	$(RUN) -m benchmarks
+
+paper: $(STAMP) ## run every experiment of the paper and write the report
+	$(ONE_THREAD) $(RUN) -m experiments run all --repeats 10 --jobs 2
+	$(RUN) -m experiments report
 
 lint: $(STAMP) ## check style, formatting and types
 	$(RUN) -m ruff check

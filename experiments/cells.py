@@ -127,7 +127,7 @@ def evaluate(fitted: Fitted, problem: Problem, resolution: float | None) -> Row:
         "n_test": len(y),
         **fitted.extra,
     }
-    sigmas = [kernel.kernels[k].sigma for k in counted]
+    sigmas = [kernel.kernels[int(k)].sigma for k in counted]
     if len(sigmas) <= KEPT and all(s.size == 1 for s in sigmas):
         row["sigmas"] = [round(float(s[0]), 5) for s in sigmas]
         row["weights"] = (weights[counted] / weights[counted].sum()).round(5)

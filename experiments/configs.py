@@ -152,7 +152,7 @@ def landscape() -> Experiment:
         )
         for data in ("mnist", "letter")
     }
-    only = {task: [f"CA-1D {task.split()[0]}"] for task in tasks}
+    only: dict[str, Sequence[str]] = {task: [f"CA-1D {task.split()[0]}"] for task in tasks}
     return Experiment("landscape", "What each iteration of CA minimises", tasks, methods, only)
 
 
