@@ -123,8 +123,9 @@ def to_html(sections: Sequence[Section], rows: Sequence[Row]) -> str:
         '<meta name=viewport content="width=device-width">'
         f"<title>The paper, reproduced</title><style>{STYLE}</style>"
         "<h1>Alignment Based Kernel Learning with a Continuous Set of Base Kernels, reproduced</h1>"
-        f"<p>Claims: {html.escape(counts(sections))}. The rules are in experiments/claims.py, which says what had been seen when they were written "
-        "(experiments/claims.py); within each experiment disagreements come first.</p>"
+        f"<p>Claims: {html.escape(counts(sections))}. The rules, and what had been seen when they "
+        "were written, are in experiments/claims.py; within each experiment disagreements come "
+        "first.</p>"
         f"<nav>{links}</nav><ul class=note>{about}</ul>{problems}{body}</html>\n"
     )
 
