@@ -96,7 +96,8 @@ def check_number(
 def check_choice(owner: object, name: str, choices: tuple[Any, ...]) -> None:
     """A parameter that is one of a few words."""
     value = getattr(owner, name)
-    if not any(value is c or (isinstance(value, str) and value == c) for c in choices):
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not any(type(plain) is type(c) and plain == c for c in choices):
         raise ValueError(
             f"The '{name}' parameter of {type(owner).__name__} must be one of "
             f"{', '.join(map(repr, choices))}. Got {value!r} instead."

@@ -39,10 +39,13 @@ class KernelEstimator(BaseEstimator):
         self.history_ = learner.history_
         self.X_fit_ = X
 
-    def _blocks(self, X: Any, columns: Any = None) -> Iterator[Array]:
-        """k(X, X_fit) in blocks of rows; zero outside `columns`, if given."""
+    def _rows(self, X: Any) -> Array:
+        """Rows to predict, checked."""
         check_is_fitted(self)
-        X = check_rows(self, X)
+        return check_rows(self, X)
+
+    def _blocks(self, X: Array, columns: Any = None) -> Iterator[Array]:
+        """k(X, X_fit) in blocks of rows; zero outside `columns`, if given."""
         n = len(self.X_fit_)
         rows_fit = self.X_fit_ if columns is None else self.X_fit_[columns]
         for rows in gen_batches(len(X), rows_within_budget(n)):
@@ -96,7 +99,7 @@ class KernelPredictor(KernelEstimator):
 
     def _outputs(self, X: Any) -> Array:
         """Outputs of the machine for each row."""
-        check_is_fitted(self)
+        rows = self._rows(X)
         columns = getattr(self.machine_, "support_", None)
-        parts = [self.stages_.outputs(self.machine_, K) for K in self._blocks(X, columns)]
+        parts = [self.stages_.outputs(self.machine_, K) for K in self._blocks(rows, columns)]
         return np.concatenate(parts)

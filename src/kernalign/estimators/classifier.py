@@ -44,7 +44,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         Folds for the choice of C and for the calibration of probabilities.
     nested : bool
         Learn the kernel again inside each fold, so that the choice of C is honest. (One-stage
-        learners always do.)
+        learners always do. A penalty that the learner chose on its own held-out rows stays.)
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment and for the machine.
 
@@ -97,7 +97,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
                 "KernelClassifier needs at least two classes in y. Got one class: "
                 f"{self.classes_[0].item()!r}."
             )
-        machine = None if self.machine is None else Precomputed(self.machine, "KernelClassifier")
+        machine = None
+        if self.machine is not None:
+            machine = Precomputed(self.machine, "KernelClassifier", classes=True)
         values = self._values(machine)
         folds = self._folds(X, y, used, choose=values.size > 1)
         X, y, weight = X[used], y[used], weight[used]

@@ -90,9 +90,13 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
 
     def transform(self, X: Any) -> Array:
         """Features (n, components), or the Gram matrix (n, training rows)."""
-        blocks = list(self._blocks(X))
-        K = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
-        return K if self.output == "gram" else K @ self.projection_
+        rows = self._rows(X)
+        out = np.empty((len(rows), self._n_features_out))
+        start = 0
+        for K in self._blocks(rows):
+            out[start : start + len(K)] = K if self.output == "gram" else K @ self.projection_
+            start += len(K)
+        return out
 
     @property
     def _n_features_out(self) -> int:

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from kernalign._typing import Array
+from kernalign._warnings import find_stack_level
 from kernalign.learners import DualModel
 
 #: 10^{-5, -4.5, ..., 5}: the paper's values of C.
@@ -107,9 +108,10 @@ class Precomputed(Machine):
     """Any scikit-learn estimator with kernel="precomputed".
 
     owner, also : whose parameter it is, and what else that takes, for the error message.
+    classes : whether the labels are codes of classes; a regressor then sees -1/+1, by class.
     """
 
-    def __init__(self, estimator: Any, owner: str, also: str = ""):
+    def __init__(self, estimator: Any, owner: str, also: str = "", *, classes: bool = False):
         known = hasattr(estimator, "get_params") and not isinstance(estimator, type)
         params = estimator.get_params() if known else {}
         if params.get("kernel") != "precomputed":
@@ -123,6 +125,8 @@ class Precomputed(Machine):
             self.estimator.set_params(max_iter=ITERATIONS)
         if params.get("decision_function_shape") == "ovo":
             self.estimator.set_params(decision_function_shape="ovr")
+        self.signed = classes and is_regressor(estimator)
+        self.classes = classes
         self.parameter = next((name for name in ("C", "alpha") if name in params), None)
 
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> Any:
@@ -131,7 +135,7 @@ class Precomputed(Machine):
             machine.set_params(alpha=1 / value)
         elif self.parameter == "C":
             machine.set_params(C=value)
-        return _fit_quietly(machine, K, y, weight)
+        return _fit_quietly(machine, K, _scores(y) if self.signed else y, weight)
 
     def outputs(self, fitted: Any, K: Array) -> Array:
         for name in ("decision_function", "predict_proba", "predict"):
@@ -140,11 +144,33 @@ class Precomputed(Machine):
                 break
         if name == "predict_proba" and out.shape[1] == 2:
             out = out[:, 1] - out[:, 0]
+        if name == "predict" and self.classes and not self.signed:
+            out = _scores(out.astype(int), len(fitted.classes_))
         return out
 
 
+def _scores(codes: Any, n_classes: int | None = None) -> Array:
+    """-1/+1 for two classes, (n, classes) of them for more."""
+    n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
+    if n_classes <= 2:
+        return 2.0 * codes - 1
+    return 2 * np.eye(n_classes)[codes] - 1
+
+
+def warn_if_stopped(machine: Any, C: float) -> None:
+    """Say that a machine met its limit of iterations, which `_fit_quietly` kept to itself."""
+    limit = getattr(machine, "max_iter", -1)
+    if limit != -1 and np.max(getattr(machine, "n_iter_", 0)) >= limit:
+        warnings.warn(
+            f"{type(machine).__name__} stopped after {limit} iterations at C={C:g}, short of its "
+            "optimum: scale the features, or choose a smaller C.",
+            ConvergenceWarning,
+            stacklevel=find_stack_level(),
+        )
+
+
 def _fit_quietly(machine: Any, K: Array, y: Array, weight: Array) -> Any:
-    """Fit; that libsvm met its iteration limit is seen in `n_iter_`, not in a warning."""
+    """Fit; what a machine on the way met its iteration limit concerns nobody."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if (weight == 1).all():

@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
-from kernalign.estimators.machines import Machine
+from kernalign.estimators.machines import Machine, warn_if_stopped
 from kernalign.gram import Target
 from kernalign.learners import Learner
 
@@ -86,7 +86,9 @@ class TwoStages(Stages):
 
     def train(self, problem: Problem, C: float) -> Trained:
         K = self.fitted.kernel_(problem.X)
-        return Trained(self.fitted, self.machine.fit(K, problem.y, problem.target.weight, C))
+        machine = self.machine.fit(K, problem.y, problem.target.weight, C)
+        warn_if_stopped(machine, C)
+        return Trained(self.fitted, machine)
 
     def outputs(self, machine: Any, K: Array) -> Array:
         return self.machine.outputs(machine, K)

@@ -15,7 +15,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.kernels._scale import distance_range, spread
-from kernalign.kernels.base import Family, ScalarFamily, SearchSpace
+from kernalign.kernels.base import BaseKernel, Family, ScalarFamily, SearchSpace
 
 #: One bandwidth is scanned at this step of log sigma (eight steps an octave).
 LOG_STEP = np.log(2) / 8
@@ -154,6 +154,23 @@ class Radial(ScalarFamily):
             return sigma
         slope: Array = -0.5 * sigma * (sigma / self._feature_scale(sigma.size)) ** 2
         return slope
+
+    def at(self, *sigma: float | Sequence[float]) -> BaseKernel:
+        """The member with these bandwidths, positive (or inf, for a feature to ignore)."""
+        member = super().at(*sigma)
+        extra = len(self.untied_names)
+        enough = member.sigma.size > extra if self.ard else member.sigma.size == 1 + extra
+        if not enough or not (member.sigma > 0).all():
+            wanted = "a bandwidth for each feature" if self.ard else "one bandwidth"
+            also = "".join(f" and {name}" for name in self.untied_names)
+            raise ValueError(
+                f"A kernel of {type(self).__name__}(ard={self.ard}) takes {wanted}{also}, all "
+                f"positive. Got {member.sigma.tolist()}."
+            )
+        return member
+
+    #: Parameters beside the bandwidths, at the end of sigma.
+    untied_names: tuple[str, ...] = ()
 
     def tied(self) -> Family | None:
         if not self.ard:

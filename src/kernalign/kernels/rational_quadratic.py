@@ -22,6 +22,8 @@ class RationalQuadratic(Radial):
     scikit-learn writes D / (2 alpha l^2): length_scale = sigma / sqrt(2).
     """
 
+    untied_names = ("alpha",)
+
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         D = self.distances(sigma[:-1], X, Z)
         D /= sigma[-1]

@@ -73,6 +73,8 @@ class Learner(BaseEstimator, ABC):
         ----------
         X : (n, d) array or data frame
         y : (n,) classes or responses
+            Whole numbers, like text and booleans, count as classes here; `KernelRegressor` takes
+            them as a response.
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
         """

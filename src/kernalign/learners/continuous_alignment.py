@@ -46,9 +46,10 @@ class ContinuousAlignment(Learner):
     reweight : bool
         Optimise the weights of all kernels again after each addition.
     penalty : float, sequence of floats or "path"
-        lambda of the penalty lambda |sigma - mean sigma|^2 on families with one parameter per
-        feature. 0 is none, inf ties all parameters together. A sequence, or "path" for the
-        paper's twenty values 10^-5 .. 10^14, is chosen from by the alignment on held-out rows.
+        lambda of the penalty lambda |sigma - mean sigma|^2 on families with one bandwidth per
+        feature (Gaussian, Laplacian and Matern with `ard=True`; others are not penalised). 0 is
+        none, inf ties all parameters together. A sequence, or "path" for the paper's twenty
+        values 10^-5 .. 10^14, is chosen from by the alignment on held-out rows.
     validation_fraction : float
         Share of the rows held out to choose among penalties.
     n_starts : int
@@ -164,7 +165,7 @@ class ContinuousAlignment(Learner):
                     f"a sequence of such numbers or 'path'. Got {self.penalty!r} instead."
                 )
         if all(family.tied() is None for family in families):
-            return Choice(np.inf, [], [])
+            return Choice(0.0, [], [])
         return choose_penalty(
             families, values, X, target, settings, float(self.validation_fraction), rng
         )

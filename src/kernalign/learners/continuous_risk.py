@@ -17,13 +17,10 @@ from kernalign._validation import check_choice, check_number
 from kernalign._warnings import find_stack_level
 from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram import Target
+from kernalign.gram.dense import size_and_alignment
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import DualModel, Learned, Learner, generator
 from kernalign.learners.risk_descent import Descent, HullSearch, RiskSettings, descend
-
-#: A centred Gram matrix whose mean diagonal is below this share is what rounding left of a
-#: constant.
-VANISHING = 1e-9
 
 
 class ContinuousRisk(Learner):
@@ -186,7 +183,7 @@ class ContinuousRisk(Learner):
         mean: Array,
     ) -> Learned:
         """The normalised kernel, and the machine that predicts the same with it as f with K."""
-        size, alignment = centred_moments(risk.K, target)
+        size, alignment = size_and_alignment(risk.K.copy(), target)
         weights = np.array([atom.weight for atom in found.atoms])
         weights /= weights.sum()
         kernels = [search.kernel(atom) for atom in found.atoms]
@@ -266,21 +263,3 @@ def coded(target: Target) -> tuple[Array, Array]:
     if values.shape[1] > 1 and one_hot:
         return 2 * values - 1, none
     return target.centred, target.weight @ values / target.total
-
-
-def centred_moments(K: Array, target: Target) -> tuple[float, float]:
-    """Mean diagonal of K_c on the weighted rows (1 where K_c vanishes), and its alignment."""
-    w, N = target.weight, target.total
-    r = K @ w
-    total = float(w @ r) / N
-    raw = float(w @ np.diagonal(K))
-    size = (raw - total) / N
-    if size <= VANISHING * raw / N:
-        return 1.0, 0.0
-    # |K_c|^2 = sum_ij w_i w_j K_ij^2 - (2/N) sum_i w_i r_i^2 + (sum_i w_i r_i / N)^2
-    square = float(w @ ((K * K) @ w))
-    norm = np.sqrt(max(square - 2 * float(w @ r**2) / N + total**2, 0.0))
-    covariance = target.centred.T @ target.weighted
-    norm_T = float(np.linalg.norm(covariance))
-    between = float(np.vdot(target.weighted, K @ target.weighted))
-    return size, between / (norm * norm_T) if norm * norm_T > 0 else 0.0

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from kernalign._typing import Array
 from kernalign.kernels import BaseKernel, Family, GramMatrix
 from kernalign.learners.base import Learner
@@ -22,17 +24,25 @@ class FiniteLearner(Learner):
     def dictionary(
         self,
         X: Array,
-        feature_names: Sequence[str] | None = None,
-        weight: Array | None = None,
+        feature_names: Sequence[str] | None,
+        weight: Array,
     ) -> list[BaseKernel]:
         """The kernels, checked and resolved on these rows; those of one family share it."""
         owner = type(self).__name__
         given = self.kernels
-        if given is None or isinstance(given, BaseKernel | str) or not len(given):
+        if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not len(given):
             raise ValueError(
                 f"The 'kernels' parameter of {owner} must be a non-empty list of kernels or Gram "
                 f"matrices, such as Gaussian().grid(20, 0.1, 10). Got {given!r} instead."
             )
+        for position, kernel in enumerate(given):
+            if isinstance(kernel, Family | str) or callable(kernel) != isinstance(
+                kernel, BaseKernel
+            ):
+                raise ValueError(
+                    f"The 'kernels' parameter of {owner} must hold kernels, such as "
+                    f"Gaussian().at(1.0), or Gram matrices. Got {kernel!r} at position {position}."
+                )
         kernels = [
             kernel
             if isinstance(kernel, BaseKernel)

@@ -18,14 +18,12 @@ from kernalign._threads import map_rows
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import ScaleWarning, find_stack_level
 from kernalign.gram import Target
+from kernalign.gram.dense import VANISHING
 from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.kernels import BaseKernel, LearnedKernel
 
 #: The choices of `normalize`: s_m = 1, tr K_m / n, tr (K_m)_c / n.
 NORMALISATIONS = ("none", "trace", "variance")
-#: A centred Gram matrix whose trace is below this share of the uncentred one's is what rounding
-#: left of a constant: never divided by.
-VANISHING = 1e-9
 #: Ratio of the mean diagonals of two kernels from which on the smaller one cannot compete.
 WILD_RATIO = 1e3
 #: Side of the square tiles that the array is filled by.

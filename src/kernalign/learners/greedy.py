@@ -21,11 +21,10 @@ from kernalign._typing import Array
 from kernalign.criteria import CenteredAlignment, SlopeObjective, StepObjective, best_weights
 from kernalign.gram import Element, PairSums
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
+from kernalign.gram.dense import VANISHING
 from kernalign.kernels import BaseKernel, SearchSpace
 from kernalign.learners.search import Found, Objective, Penalty, maximise
 
-#: A centred Gram matrix whose mean diagonal is below this is what rounding left of a constant.
-VANISHING = 1e-9
 #: Weights below this share of the largest are dropped: the alignment cannot tell.
 NEGLIGIBLE = 1e-8
 

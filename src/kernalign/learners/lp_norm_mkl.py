@@ -138,7 +138,7 @@ class LpNormMKL(FiniteLearner):
         """
         self._check()
         labels = signed_labels(target)
-        kernels = self.dictionary(X, feature_names)
+        kernels = self.dictionary(X, feature_names, target.weight)
         stack = GramStack(kernels, X, self.normalize, self.float32, target.weight)
         last: Iterate | None = None
         learned: Learned | None = None

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernalign._typing import Array, IntArray
-from kernalign.criteria import centered_alignment
 from kernalign.gram import Target, pair_sums
+from kernalign.gram.dense import size_and_alignment
 from kernalign.kernels import Family, LearnedKernel, SearchSpace
 from kernalign.learners.greedy import Combination, Settings, continuous_alignment
 from kernalign.learners.search import Penalty
@@ -116,11 +116,13 @@ def choose_penalty(
 ) -> Choice:
     """The lambda with the largest alignment on held-out rows.
 
-    lambda = inf is always tried first; ties go to the larger lambda.
+    lambda = inf is always tried first; ties go to the larger lambda, and so does the choice where
+    there are too few rows to hold any out.
     """
     train, held_out = _split(target, validation_fraction, rng)
+    if min(len(train), len(held_out)) < 2:
+        return Choice(np.inf, [], [])
     X_held, T_held = X[held_out], target.rows(held_out)
-    held_kernel = T_held.centred @ T_held.centred.T
     # The kernels of the penalty before are start enough.
     one_start = replace(settings, n_starts=1)
     ground = Ground.of(families, X[train], rng)
@@ -135,7 +137,7 @@ def choose_penalty(
         else:
             warm = found.atoms
         K = LearnedKernel(found.kernels, found.weights)(X_held)
-        held = centered_alignment(K, held_kernel)
+        held = size_and_alignment(K, T_held)[1]
         if all(held > record["held_out"] for record in path):
             best, chosen = penalty, found.atoms
         path.append({"penalty": penalty, "alignment": found.alignment, "held_out": held})
@@ -156,6 +158,5 @@ def _split(target: Target, fraction: float, rng: np.random.Generator) -> tuple[I
     # Rows of a class are neighbours in this order, so a regular comb cuts each in proportion.
     order = np.lexsort([key, *target.values.T])
     held = np.zeros(n, dtype=bool)
-    spacing = max(2, round(1 / fraction))
-    held[order[spacing // 2 :: spacing]] = True
+    held[order] = np.diff(np.floor(np.arange(n + 1) * fraction + 0.5)) > 0
     return np.flatnonzero(~held), np.flatnonzero(held)

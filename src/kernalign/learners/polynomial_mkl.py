@@ -17,9 +17,10 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.gram import Target
+from kernalign.gram.dense import size_and_alignment
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.power_of_sum import PowerOfSum
-from kernalign.learners.gram_stack import VANISHING, GramStack
+from kernalign.learners.gram_stack import GramStack
 from kernalign.learners.ridge_mkl import RidgeLearner
 from kernalign.learners.ridge_problem import Fit, RidgeProblem, Solution
 
@@ -121,7 +122,7 @@ class PolynomialMKL(RidgeLearner):
         self, stack: GramStack, mu: Array, target: Target
     ) -> tuple[LearnedKernel, float, float]:
         K = stack.combine(mu) ** self.degree
-        size, alignment = _size_and_alignment(K, target)
+        size, alignment = size_and_alignment(K, target)
         used = np.flatnonzero(mu)
         family = PowerOfSum([stack.kernels[int(k)] for k in used], int(self.degree))
         member = family.at((mu[used] / stack.scales[used]).tolist())
@@ -203,19 +204,3 @@ def _gradient(stack: GramStack, degree: int, T: Array, fit: Fit) -> Array:
         forms = np.array([np.einsum("ij,ij->", K, W) for K in stack.values])
     # Not negative but for rounding: T^(d-1) o K_k is positive semidefinite.
     return -degree * np.maximum(forms, 0.0)
-
-
-def _size_and_alignment(K: Array, target: Target) -> tuple[float, float]:
-    """tr K_c / n (1 where it vanishes) and the centred alignment of K, which is overwritten."""
-    w, N = target.weight, target.total
-    means = K @ w / N
-    raw = float(w @ np.diagonal(K)) / N
-    size = raw - float(w @ means) / N
-    if size <= VANISHING * raw:
-        return 1.0, 0.0
-    inner = float(np.vdot(target.weighted, K @ target.weighted))
-    K -= means
-    K -= (means - w @ means / N)[:, None]
-    np.square(K, out=K)
-    norms = float(np.sqrt(w @ K @ w)) * float(np.linalg.norm(target.centred.T @ target.weighted))
-    return size, inner / norms if norms > 0 else 0.0

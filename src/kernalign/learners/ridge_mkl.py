@@ -16,10 +16,11 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
+from kernalign.gram.dense import VANISHING
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.base import DualModel, Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.gram_stack import NORMALISATIONS, VANISHING, GramStack
+from kernalign.learners.gram_stack import NORMALISATIONS, GramStack
 from kernalign.learners.ridge_problem import (
     RidgeProblem,
     Solution,

@@ -12,11 +12,12 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
+from kernalign.gram.dense import VANISHING
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
 from kernalign.kernels import BaseKernel, LearnedKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.gram_stack import NORMALISATIONS, VANISHING, warn_if_wild
+from kernalign.learners.gram_stack import NORMALISATIONS, warn_if_wild
 
 
 class UniformWeights(FiniteLearner):

@@ -1,0 +1,114 @@
+"""What every learner owes its users, whatever its method."""
+
+import numpy as np
+import pytest
+
+from kernalign import (
+    AlignmentWarning,
+    ContinuousAlignment,
+    ContinuousRisk,
+    DiscreteAlignment,
+    Gaussian,
+    Linear,
+    LpNormMKL,
+    Polynomial,
+    PolynomialMKL,
+    RationalQuadratic,
+    Reweighted,
+    RidgeMKL,
+    UniformWeights,
+)
+
+#: Linear and polynomial kernels take their scale from the rows, weights included.
+KERNELS = [Linear().at([1.0, 1.0, 1.0]), Polynomial(3).at(1.0), Gaussian().at(1.0)]
+FINITE = [
+    UniformWeights,
+    DiscreteAlignment,
+    LpNormMKL,
+    RidgeMKL,
+    PolynomialMKL,
+]
+LEARNERS = [
+    *(learner(KERNELS) for learner in FINITE),
+    ContinuousAlignment(),
+    ContinuousRisk(corrective=True),
+    Reweighted(),
+]
+
+
+def problem(n=40):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3)) * [1.0, 3.0, 0.3]
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int), rng.integers(1, 4, n)
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_integer_weights_are_repeated_rows(learner):
+    X, y, weight = problem()
+    weighted = learner.fit(X, y, sample_weight=weight).kernel_(X)
+    repeated = learner.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight)).kernel_(X)
+    # Optima are found within each learner's tolerance.
+    np.testing.assert_allclose(weighted, repeated, atol=2e-3 * np.abs(repeated).max())
+
+
+def test_scales_of_weighted_rows_are_exact():
+    """The constants of kernels agree to rounding, so what differs above is tolerance only."""
+    X, y, weight = problem()
+    weighted = LpNormMKL(KERNELS).fit(X, y, sample_weight=weight)
+    repeated = LpNormMKL(KERNELS).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    for one, two in zip(weighted.kernel_.kernels, repeated.kernel_.kernels, strict=True):
+        np.testing.assert_allclose(one(X), two(X), rtol=1e-10)
+
+
+@pytest.mark.parametrize("learner", FINITE)
+@pytest.mark.parametrize("wrong", [Gaussian(), [Gaussian()], 5, ["a"], [], None, "grid"], ids=repr)
+def test_what_is_no_dictionary_is_named(learner, wrong):
+    X, y, _ = problem()
+    with pytest.raises(ValueError, match=f"'kernels' parameter of {learner.__name__}"):
+        learner(wrong).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("family", "sigma"),
+    [
+        (Gaussian(), ()),
+        (Gaussian(), (0.0,)),
+        (Gaussian(), (-1.0,)),
+        (Gaussian(), (float("nan"),)),
+        (Gaussian(), (1.0, 2.0)),
+        (RationalQuadratic(), (1.0,)),
+    ],
+)
+def test_members_of_wrong_parameters_are_refused(family, sigma):
+    with pytest.raises(ValueError, match=type(family).__name__):
+        family.at(*sigma)
+
+
+def test_two_rows_and_a_path_of_penalties():
+    learner = ContinuousAlignment(Gaussian(ard=True), penalty="path")
+    with pytest.warns(AlignmentWarning, match="too few"):
+        learner.fit(np.array([[0.0, 1.0], [1.0, 0.0]]), [0, 1])
+    assert learner.penalty_ == np.inf
+    assert np.isfinite(learner.kernel_(np.eye(2))).all()
+
+
+@pytest.mark.parametrize("fraction", [0.1, 0.25, 0.3, 0.5, 0.75])
+def test_the_share_held_out_is_the_one_asked_for(fraction):
+    from kernalign.gram import Target
+    from kernalign.learners.penalty import _split
+
+    y = np.repeat([-1.0, 1.0], [120, 80])[:, None]
+    train, held = _split(Target(y, np.ones(200)), fraction, np.random.default_rng(0))
+    assert len(held) == pytest.approx(200 * fraction, abs=1)
+    assert (y[held] > 0).sum() == pytest.approx(80 * fraction, abs=1)
+    assert sorted([*train, *held]) == list(range(200))
+
+
+def test_wide_kernels_keep_their_alignment():
+    from kernalign import centered_alignment
+
+    X, y, _ = problem()
+    risk = ContinuousRisk(Gaussian(bounds=(1e4, 1e4))).fit(X, y)
+    target = np.outer(2 * y - 1, 2 * y - 1)
+    # Of a kernel this wide eight digits of K_c are left.
+    assert risk.alignment_ == pytest.approx(centered_alignment(risk.kernel_(X), target), rel=1e-5)
