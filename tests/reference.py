@@ -166,7 +166,7 @@ def target_regression(y: ArrayLike) -> Array:
 # --- continuous alignment ------------------------------------------------------------------------
 
 
-def P_matrix(K: ArrayLike, T: ArrayLike) -> Array:  # noqa: N802
+def P_matrix(K: ArrayLike, T: ArrayLike) -> Array:  # noqa: N802 - the paper's letter
     """P = (T - <K, T> K / |K|^2) / (|K| |T|), the gradient of F at K, for centred K and T."""
     K, T = np.asarray(K, dtype=np.float64), np.asarray(T, dtype=np.float64)
     return (T - frobenius(K, T) * K / norm(K) ** 2) / (norm(K) * norm(T))

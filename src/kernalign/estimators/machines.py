@@ -170,7 +170,7 @@ def warn_if_stopped(machine: Any, C: float) -> None:
 
 
 def _fit_quietly(machine: Any, K: Array, y: Array, weight: Array) -> Any:
-    """Fit; what a machine on the way met its iteration limit concerns nobody."""
+    """Fit; only the machine that is kept is asked whether it met its limit of iterations."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         if (weight == 1).all():
