@@ -1,6 +1,8 @@
 """What the paper says, and the rule by which each statement is judged.
 
-Written before the run that they judge, when one repeat of the two sine problems had been seen.
+Written before the run that they judge, when one repeat of the two sine problems had been seen; the
+rule for trends was rewritten before that run too, when one repeat of the Gaussians had been seen:
+it took a rise that is not significant for no rise.
 Bands around single figures of the paper are those of a single run with twice the spread between
 repeats (up to 2.5 points) on either side.
 """
@@ -110,7 +112,7 @@ CLAIMS: list[Claim] = [
         Claim(
             "gaussians50",
             f"The error of {name} grows with gamma.",
-            Trend(name, PLAIN, GAMMAS),
+            Trend(name, PLAIN),
             NO_TREND,
         )
         for name in ("CA-1D", "CR", *FINITE)
@@ -127,7 +129,7 @@ CLAIMS: list[Claim] = [
     Claim(
         "gaussians50",
         "The error of CA-nD does not grow with gamma.",
-        Trend("CA-nD", PLAIN, GAMMAS, grows=False),
+        Trend("CA-nD", PLAIN, grows=False),
     ),
     Claim(
         "gaussians50",

@@ -23,6 +23,9 @@ import numpy as np
 from experiments import generators, openml
 from experiments.generators import Rows
 
+#: Places that data can come from, as rows of results name them.
+DIRECTORY, CACHE, OPENML, GENERATOR = "directory", "cache", "OpenML", "generator"
+
 
 class MissingDataError(RuntimeError):
     """No place has the data set; the message says which were tried and what to do."""
@@ -131,8 +134,12 @@ SOURCES: dict[str, Source] = {
 
 def load(name: str) -> Rows:
     """X (n, d) and labels (n,) as text, in the order of the source."""
-    X, y = _load(name, os.environ.get("KERNALIGN_DATA", ""), str(cache_directory()))
-    return X, y
+    return _load(name, os.environ.get("KERNALIGN_DATA", ""), str(cache_directory()))[0]
+
+
+def origin(name: str) -> str:
+    """Which of the places had the data set."""
+    return _load(name, os.environ.get("KERNALIGN_DATA", ""), str(cache_directory()))[1]
 
 
 def cache_directory() -> Path:
@@ -141,20 +148,20 @@ def cache_directory() -> Path:
 
 
 @cache
-def _load(name: str, data: str, cached: str) -> Rows:
+def _load(name: str, data: str, cached: str) -> tuple[Rows, str]:
     source = SOURCES[name]
     tried = []
     if data:
         path = Path(data) / source.file
         if path.exists():
-            return checked(name, *_read(path, source), where=str(path))
+            return checked(name, *_read(path, source), where=str(path)), DIRECTORY
         tried.append(f"{path} (KERNALIGN_DATA) does not exist")
     else:
         tried.append("KERNALIGN_DATA is not set")
     path = Path(cached) / f"{name}.npz"
     if path.exists():
         with np.load(path) as stored:
-            return checked(name, stored["X"], stored["y"], where=str(path))
+            return checked(name, stored["X"], stored["y"], where=str(path)), CACHE
     tried.append(f"{path} (cache) does not exist")
     try:
         X, y = openml.fetch(name, cached)
@@ -164,11 +171,11 @@ def _load(name: str, data: str, cached: str) -> Rows:
         if source.generator is None:
             raise MissingDataError(_missing(name, source, tried)) from error
         X, y = source.generator(source.n_rows, np.random.default_rng(0))
-        return X, y.astype(str)
+        return (X, y.astype(str)), GENERATOR
     checked(name, X, y, where="OpenML")
     path.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(path, X=X, y=y)
-    return X, y
+    return (X, y), OPENML
 
 
 def _missing(name: str, source: Source, tried: list[str]) -> str:

@@ -40,11 +40,12 @@ LETTER_SIZES: Sizes = (300, 200, 1000)
 
 @dataclass(frozen=True)
 class Problem:
-    """Three parts of one data set, labels -1/+1."""
+    """Three parts of one data set, labels -1/+1, and where its rows came from."""
 
     train: Part
     valid: Part
     test: Part
+    source: str = datasets.GENERATOR
 
 
 def generator(task: str, repeat: int) -> np.random.Generator:
@@ -52,13 +53,15 @@ def generator(task: str, repeat: int) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(task.encode()), repeat])
 
 
-def split(X: np.ndarray, y: np.ndarray, sizes: Sizes, rng: np.random.Generator) -> Problem:
+def split(
+    X: np.ndarray, y: np.ndarray, sizes: Sizes, rng: np.random.Generator, source: str
+) -> Problem:
     """Random rows of the given numbers; the test part takes what is left where rows are few."""
     train, valid, test = sizes
     order = rng.permutation(len(X))
     parts = np.split(order[: train + valid + test], [train, train + valid])
     a, b, c = ((X[rows].astype(float), y[rows]) for rows in parts)
-    return Problem(a, b, c)
+    return Problem(a, b, c, source)
 
 
 def dirichlet(repeat: int, sizes: Sizes = (500, 500, 1000)) -> Problem:
@@ -83,7 +86,8 @@ def eleven(repeat: int, name: str) -> Problem:
     """One of the eleven sets, features standardised on the training rows."""
     X, labels = datasets.load(name)
     y = np.where(np.isin(labels, ("1", "M")), 1, -1)
-    return _standardised(split(X, y, ELEVEN[name], generator(name, repeat)))
+    rng = generator(name, repeat)
+    return _standardised(split(X, y, ELEVEN[name], rng, datasets.origin(name)))
 
 
 def mnist(repeat: int, name: str) -> Problem:
@@ -98,7 +102,7 @@ def mnist(repeat: int, name: str) -> Problem:
         y = np.where(digits[rows] == first, 1, -1)
     rng = generator(f"mnist {name}", repeat)
     chosen = rng.permutation(len(rows))[: sum(MNIST_SIZES)]
-    return split(X[rows[chosen]], y[chosen], MNIST_SIZES, rng)
+    return split(X[rows[chosen]], y[chosen], MNIST_SIZES, rng, datasets.origin("mnist"))
 
 
 def letter(repeat: int, name: str) -> Problem:
@@ -107,10 +111,11 @@ def letter(repeat: int, name: str) -> Problem:
     first, second = name.split("-")
     rows = np.flatnonzero((labels == first) | (labels == second))
     y = np.where(labels[rows] == first, 1, -1)
-    return split(X[rows], y, LETTER_SIZES, generator(f"letter {name}", repeat))
+    rng = generator(f"letter {name}", repeat)
+    return split(X[rows], y, LETTER_SIZES, rng, datasets.origin("letter"))
 
 
 def _standardised(problem: Problem) -> Problem:
     scale = StandardScaler().fit(problem.train[0])
     a, b, c = ((scale.transform(X), y) for X, y in (problem.train, problem.valid, problem.test))
-    return Problem(a, b, c)
+    return Problem(a, b, c, problem.source)

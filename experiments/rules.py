@@ -15,7 +15,7 @@ import numpy as np
 from scipy import stats
 
 from experiments.cells import Row
-from experiments.statistics import LEVEL, compare, mean, paired, pairs, trend, values_of
+from experiments.statistics import LEVEL, compare, mean, paired, pairs, rise, values_of
 
 REPRODUCED, NOT, UNCLEAR, NO_DATA = "reproduced", "not reproduced", "unclear", "no data"
 #: How figures of a metric are shown: factor and unit.
@@ -201,38 +201,46 @@ class Ratio(Rule):
 
 @dataclass(frozen=True)
 class Trend(Rule):
-    """The metric grows along numbered tasks: Spearman's correlation is positive.
+    """The metric rises along ordered tasks by at least `margin`; or it does not (grows=False).
 
-    grows : False claims that it does not.
+    That a rise is not significant is no evidence against it: only a rise that is surely below the
+    margin is.
     """
 
     method: str
     tasks: tuple[str, ...]
-    x: tuple[float, ...]
     grows: bool = True
+    margin: float = 0.02
     metric: str = "error"
+    #: Repeats below which the standard error is not to be trusted.
+    enough: int = 5
 
     def describe(self) -> str:
-        other = "not reproduced" if self.grows else "reproduced"
+        up, flat = (REPRODUCED, NOT) if self.grows else (NOT, REPRODUCED)
+        by = shown(self.margin, self.metric)
         return (
-            f"Spearman's correlation of {self.metric} of {self.method} with gamma positive with "
-            f"p < {LEVEL}: {'reproduced' if self.grows else 'not reproduced'}; p >= {LEVEL} or "
-            f"negative: {other}"
+            f"rise of {self.metric} of {self.method} from the smallest gamma to the largest (a "
+            f"line through the gammas in order, per repeat) at least {by} and above zero by two "
+            f"standard errors: {up}; below {by} by two standard errors: {flat}; else, or with "
+            f"fewer than {self.enough} repeats, unclear"
         )
 
     def judge(self, rows: Sequence[Row], experiment: str) -> Verdict:
         table = values_of(rows, experiment, self.metric, self.tasks)
-        points = [
-            (x, value)
-            for task, x in zip(self.tasks, self.x, strict=True)
-            for value in table.get(task, {}).get(self.method, {}).values()
-        ]
-        if len(points) < 3:
+        runs = [table.get(task, {}).get(self.method, {}) for task in self.tasks]
+        common = sorted(set.intersection(*(set(run) for run in runs)))
+        if not common:
             return NOTHING
-        rho, p = trend([x for x, _ in points], [v for _, v in points])
-        grows = rho > 0 and p < LEVEL
-        verdict = REPRODUCED if grows == self.grows else NOT
-        return Verdict(verdict, f"{self.method}: rho = {rho:.2f}, p = {p:.2g} (n = {len(points)})")
+        found = rise(np.array([[run[r] for run in runs] for r in common]))
+        text = f"{self.method}: rise {shown(found.value, self.metric)}"
+        if found.n < self.enough:
+            return Verdict(UNCLEAR, f"{text} (n = {found.n})")
+        verdict = UNCLEAR
+        if found.value >= self.margin and found.value > 2 * found.error:
+            verdict = REPRODUCED if self.grows else NOT
+        elif found.value + 2 * found.error < self.margin:
+            verdict = NOT if self.grows else REPRODUCED
+        return Verdict(verdict, f"{text} ± {shown(found.error, self.metric)} (n = {found.n})")
 
 
 @dataclass(frozen=True)

@@ -160,12 +160,14 @@ def pairs(
     return a, b
 
 
-def trend(x: Sequence[float], y: Sequence[float]) -> tuple[float, float]:
-    """Spearman's correlation and its two-sided p-value; (0, 1) where y does not vary."""
-    if len(x) < 3 or np.ptp(y) == 0 or np.ptp(x) == 0:
-        return 0.0, 1.0
-    found = stats.spearmanr(x, y)
-    return float(found.statistic), float(found.pvalue)
+def rise(values: np.ndarray) -> Mean:
+    """How much rows of (repeats, steps) rise from the first step to the last, by a straight line.
+
+    One least-squares line through the equidistant steps per repeat; repeats are independent.
+    """
+    steps = np.arange(values.shape[1]) - (values.shape[1] - 1) / 2
+    slopes = values @ steps / (steps @ steps)
+    return mean((slopes * (values.shape[1] - 1)).tolist())
 
 
 def groups(order: Sequence[float], width: float) -> list[tuple[int, int]]:

@@ -144,11 +144,33 @@ def test_best_in_tasks():
     assert worst.judge(rows(table), "e").verdict == NOT
 
 
-@pytest.mark.parametrize("grows", [True, False])
-def test_trend(grows):
-    table = {f"g={g}": {"A": [g + 0.1 * k for k in range(5)]} for g in range(4)}
-    rule = Trend("A", tuple(table), (0, 1, 2, 3), grows=grows)
-    assert rule.judge(rows(table), "e").verdict == (REPRODUCED if grows else NOT)
+def tasks_rising(by, spread, repeats=6):
+    """Four ordered tasks, a straight rise plus noise that has mean zero over the repeats."""
+    noise = spread * np.linspace(-1, 1, repeats)
+    return {f"g={g}": {"A": (0.1 + by * g / 3 + noise * (-1) ** g).tolist()} for g in range(4)}
+
+
+@pytest.mark.parametrize(
+    ("by", "spread", "repeats", "grows", "stays"),
+    [
+        (0.1, 0.001, 6, REPRODUCED, NOT),
+        (0.0, 0.001, 6, NOT, REPRODUCED),
+        (0.0, 0.5, 6, UNCLEAR, UNCLEAR),  # not significant is not the same as no rise
+        (0.1, 0.001, 4, UNCLEAR, UNCLEAR),
+        (0.015, 0.1, 6, UNCLEAR, UNCLEAR),
+    ],
+)
+def test_trend(by, spread, repeats, grows, stays):
+    table = tasks_rising(by, spread, repeats)
+    rising, flat = (Trend("A", tuple(table), grows=g) for g in (True, False))
+    assert rising.judge(rows(table), "e").verdict == grows
+    assert flat.judge(rows(table), "e").verdict == stays
+
+
+def test_rise_is_that_of_a_fitted_line():
+    values = np.random.default_rng(0).normal(size=(3, 7))
+    slopes = [np.polyfit(range(7), row, 1)[0] * 6 for row in values]
+    assert statistics.rise(values).value == pytest.approx(np.mean(slopes))
 
 
 def test_found_parameters():
