@@ -93,6 +93,16 @@ def check_number(
         )
 
 
+def check_count(owner: object, name: str) -> None:
+    """A parameter that is an int of at least one."""
+    value = getattr(owner, name)
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise ValueError(
+            f"The '{name}' parameter of {type(owner).__name__} must be an int in [1, inf). "
+            f"Got {value!r} instead."
+        )
+
+
 def check_choice(owner: object, name: str, choices: tuple[Any, ...]) -> None:
     """A parameter that is one of a few words."""
     value = getattr(owner, name)

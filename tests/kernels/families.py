@@ -18,6 +18,7 @@ from kernalign.kernels import (
     Family,
     Fourier,
     Gaussian,
+    GaussianMetric,
     Laplacian,
     Linear,
     Matern,
@@ -104,6 +105,16 @@ def bandwidths(rng: np.random.Generator, X: Array) -> Array:
     return X.std(axis=0) * np.sqrt(d) * np.exp(rng.uniform(-1, 1, d))
 
 
+def projections(rng: np.random.Generator, X: Array) -> Array:
+    """Entries of L (d, 2), row by row."""
+    d = X.shape[1]
+    return (rng.normal(size=(d, 2)) / (X.std(axis=0) * np.sqrt(d))[:, None]).ravel()
+
+
+def projection(rng: np.random.Generator, X: Array) -> Array:
+    return rng.normal(size=X.shape[1]) / X.std(axis=0)
+
+
 def one_width_l1(rng: np.random.Generator, X: Array) -> Array:
     return X.std(axis=0).sum() * np.exp(rng.uniform(-1, 1, 1))
 
@@ -137,6 +148,12 @@ def offset(rng: np.random.Generator, X: Array) -> Array:
 
 def gaussian(train: Array, sigma: Array, X: Array, Z: Array) -> Array:
     return reference.gaussian(X, Z, sigma)
+
+
+def gaussian_metric(train: Array, sigma: Array, X: Array, Z: Array) -> Array:
+    """exp(-sum_r (sum_k L_kr (x_k - z_k))^2), pair by pair."""
+    L = sigma.reshape(X.shape[1], -1)
+    return np.array([[np.exp(-(((x - z) @ L) ** 2).sum()) for z in Z] for x in X])
 
 
 def laplacian(train: Array, sigma: Array, X: Array, Z: Array) -> Array:
@@ -233,6 +250,16 @@ def _matern_cases() -> list[Case]:
 CASES = [
     Case("gaussian", Gaussian(), gaussian, one_bandwidth, stationary=True),
     Case("gaussian-ard", Gaussian(ard=True), gaussian, bandwidths, stationary=True),
+    Case("gaussian-metric", GaussianMetric(2), gaussian_metric, projections, stationary=True),
+    Case(
+        "gaussian-metric-names",
+        GaussianMetric(1, columns=["d", "a"]),
+        gaussian_metric,
+        projection,
+        d=4,
+        own=(3, 0),
+        stationary=True,
+    ),
     Case("laplacian", Laplacian(), laplacian, one_width_l1, stationary=True),
     Case("laplacian-ard", Laplacian(ard=True), laplacian, widths_l1, stationary=True),
     *_matern_cases(),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from kernalign.kernels import Fourier
+from kernalign.kernels import Fourier, GaussianMetric
 from tests.kernels.families import CASES, problem
 
 stationary = pytest.mark.parametrize(
@@ -15,8 +15,8 @@ EPS = np.finfo(float).eps
 
 
 def rounding(family, sigma, shift):
-    """What rounding x / sigma, or omega x, at |x| = shift can change in a kernel value."""
-    per_unit = np.abs(sigma) if isinstance(family, Fourier) else 1 / sigma
+    """What rounding x / sigma, omega x or L'x, at |x| = shift can change in a kernel value."""
+    per_unit = np.abs(sigma) if isinstance(family, Fourier | GaussianMetric) else 1 / sigma
     return 32 * EPS * shift * per_unit.sum()
 
 

@@ -5,6 +5,7 @@ from kernalign.kernels.base import BaseKernel, Family, FeatureFamily, SearchSpac
 from kernalign.kernels.custom import CustomFamily
 from kernalign.kernels.fourier import Dirichlet, Fourier
 from kernalign.kernels.gaussian import Gaussian
+from kernalign.kernels.gaussian_metric import GaussianMetric
 from kernalign.kernels.laplacian import Laplacian
 from kernalign.kernels.learned import LearnedKernel
 from kernalign.kernels.linear import Linear
@@ -22,6 +23,7 @@ __all__ = [
     "FeatureFamily",
     "Fourier",
     "Gaussian",
+    "GaussianMetric",
     "GramMatrix",
     "Laplacian",
     "LearnedKernel",

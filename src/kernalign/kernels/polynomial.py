@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign._validation import check_count
 from kernalign.kernels._radial import check_bounds
 from kernalign.kernels.base import ScalarFamily, SearchSpace
 
@@ -33,11 +34,7 @@ class Polynomial(ScalarFamily):
         self.bounds = bounds
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
-        if not (isinstance(self.degree, int | np.integer) and self.degree >= 1):
-            raise ValueError(
-                "The 'degree' parameter of Polynomial must be an int in [1, inf). "
-                f"Got {self.degree!r} instead."
-            )
+        check_count(self, "degree")
         largest = np.abs(X).max() or 1.0
         squares = np.einsum("ik,ik->i", X / largest, X / largest)
         mean_square = weight @ squares / weight.sum()

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign._validation import check_count
 from kernalign.kernels.base import BaseKernel, Family, SearchSpace
 
 
@@ -54,11 +55,7 @@ class PowerOfSum(Family):
         feature_names: Sequence[str] | None = None,
         weight: Array | None = None,
     ) -> Self:
-        if not (isinstance(self.degree, int | np.integer) and self.degree >= 1):
-            raise ValueError(
-                "The 'degree' parameter of PowerOfSum must be an int in [1, inf). "
-                f"Got {self.degree!r} instead."
-            )
+        check_count(self, "degree")
         resolved = [k.resolved(k.family.resolve(X, feature_names, weight)) for k in self.kernels]
         return type(self)(resolved, self.degree)
 

@@ -2,6 +2,7 @@
 
 from kernalign.learners.base import DualModel, Learned, Learner
 from kernalign.learners.continuous_alignment import ContinuousAlignment
+from kernalign.learners.continuous_evidence import ContinuousEvidence
 from kernalign.learners.continuous_risk import ContinuousRisk
 from kernalign.learners.discrete_alignment import DiscreteAlignment
 from kernalign.learners.finite import FiniteLearner
@@ -13,6 +14,7 @@ from kernalign.learners.uniform import UniformWeights
 
 __all__ = [
     "ContinuousAlignment",
+    "ContinuousEvidence",
     "ContinuousRisk",
     "DiscreteAlignment",
     "DualModel",

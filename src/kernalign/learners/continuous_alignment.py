@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.base import clone
 
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_number
+from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.greedy import Settings
-from kernalign.learners.penalty import PATH, Choice, Ground, choose_penalty, penalised_problem
+from kernalign.learners.ground import Ground
+from kernalign.learners.penalty import PATH, Choice, choose_penalty, penalised_problem
 
 
 class ContinuousAlignment(Learner):
@@ -179,12 +180,7 @@ class ContinuousAlignment(Learner):
         check_choice(self, "selection", ("slope", "step"))
         check_choice(self, "reweight", (True, False))
         for name in ("max_kernels", "n_starts"):
-            if not isinstance(getattr(self, name), numbers.Integral):
-                raise ValueError(
-                    f"The '{name}' parameter of ContinuousAlignment must be an int in [1, inf). "
-                    f"Got {getattr(self, name)!r} instead."
-                )
-            check_number(self, name, 1, closed=True)
+            check_count(self, name)
         return Settings(
             eps=self.eps,
             T=self.max_kernels,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_number
+from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import find_stack_level
 from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram import Target
@@ -232,12 +231,7 @@ class ContinuousRisk(Learner):
         check_choice(self, "start", ("best", "spread"))
         check_choice(self, "corrective", (True, False))
         for name in ("max_kernels", "n_starts"):
-            if not isinstance(getattr(self, name), numbers.Integral):
-                raise ValueError(
-                    f"The '{name}' parameter of ContinuousRisk must be an int in [1, inf). "
-                    f"Got {getattr(self, name)!r} instead."
-                )
-            check_number(self, name, 1, closed=True)
+            check_count(self, name)
         return RiskSettings(
             solver=self.solver,
             start=self.start,

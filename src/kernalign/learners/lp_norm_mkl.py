@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -13,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_number
+from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import find_stack_level
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
@@ -243,12 +242,7 @@ class LpNormMKL(FiniteLearner):
                 "The 'solver' parameter of LpNormMKL must be one of "
                 f"{', '.join(map(repr, ANY_NORM))} for p={self.p:g}. Got {self.solver!r} instead."
             )
-        if not isinstance(self.max_iter, numbers.Integral):
-            raise ValueError(
-                "The 'max_iter' parameter of LpNormMKL must be an int in [1, inf). "
-                f"Got {self.max_iter!r} instead."
-            )
-        check_number(self, "max_iter", 1, closed=True)
+        check_count(self, "max_iter")
 
 
 def signed_labels(target: Target) -> Array:

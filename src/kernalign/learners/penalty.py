@@ -11,11 +11,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernalign._typing import Array, IntArray
+from kernalign._typing import Array
 from kernalign.gram import Target, pair_sums
 from kernalign.gram.dense import size_and_alignment
 from kernalign.kernels import Family, LearnedKernel, SearchSpace
 from kernalign.learners.greedy import Combination, Settings, continuous_alignment
+from kernalign.learners.ground import Ground
+from kernalign.learners.rows import split_in_proportion
 from kernalign.learners.search import Penalty
 
 #: The paper's values.
@@ -37,28 +39,6 @@ class Problem:
     ) -> Combination:
         sums = pair_sums(self.families, self.spaces, X, target)
         return continuous_alignment(sums, self.spaces, self.settings, warm)
-
-
-@dataclass(frozen=True)
-class Ground:
-    """Families on given rows: where to search them, and where their tied forms.
-
-    tied : the one-parameter family that ties a family's parameters, or the family itself.
-    """
-
-    families: list[Family]
-    spaces: list[SearchSpace]
-    tied: list[Family]
-    tied_spaces: list[SearchSpace]
-
-    @classmethod
-    def of(cls, families: list[Family], X: Array, rng: np.random.Generator) -> Ground:
-        tied = [family.tied() or family for family in families]
-        spaces, tied_spaces = (
-            [family.search_space(family.select(X), rng) for family in group]
-            for group in (families, tied)
-        )
-        return cls(families, spaces, tied, tied_spaces)
 
 
 def penalised_problem(ground: Ground, penalty: float, settings: Settings) -> Problem:
@@ -119,7 +99,7 @@ def choose_penalty(
     lambda = inf is always tried first; ties go to the larger lambda, and so does the choice where
     there are too few rows to hold any out.
     """
-    train, held_out = _split(target, validation_fraction, rng)
+    train, held_out = split_in_proportion(target, validation_fraction, rng)
     if min(len(train), len(held_out)) < 2:
         return Choice(np.inf, [], [])
     X_held, T_held = X[held_out], target.rows(held_out)
@@ -133,7 +113,7 @@ def choose_penalty(
         problem = penalised_problem(ground, penalty, one_start)
         found = problem.solve(X[train], target.rows(train), warm)
         if np.isinf(penalty):
-            warm = [(f, _untied(families[f], problem.families[f], z, X)) for f, z in found.atoms]
+            warm = [(f, ground.untied(f, z)) for f, z in found.atoms]
         else:
             warm = found.atoms
         K = LearnedKernel(found.kernels, found.weights)(X_held)
@@ -142,21 +122,3 @@ def choose_penalty(
             best, chosen = penalty, found.atoms
         path.append({"penalty": penalty, "alignment": found.alignment, "held_out": held})
     return Choice(best, path, chosen)
-
-
-def _untied(family: Family, tied: Family, z: Array, X: Array) -> Array:
-    """Search coordinates in the full family of a kernel of its tied family."""
-    if family.tied() is None:
-        return z
-    return family.to_search(family.untie(tied.from_search(z), family.select(X).shape[1]))
-
-
-def _split(target: Target, fraction: float, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Rows to learn from and rows held out, each class in proportion."""
-    n = len(target.weight)
-    key = rng.random(n)
-    # Rows of a class are neighbours in this order, so a regular comb cuts each in proportion.
-    order = np.lexsort([key, *target.values.T])
-    held = np.zeros(n, dtype=bool)
-    held[order] = np.diff(np.floor(np.arange(n + 1) * fraction + 0.5)) > 0
-    return np.flatnonzero(~held), np.flatnonzero(held)

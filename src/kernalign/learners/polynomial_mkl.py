@@ -10,12 +10,12 @@ proved is that mu is stationary, st(mu) = max_{mu'} (mu - mu')'dF/dmu = 0.
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign._validation import check_count
 from kernalign.gram import Target
 from kernalign.gram.dense import size_and_alignment
 from kernalign.kernels import LearnedKernel
@@ -107,11 +107,7 @@ class PolynomialMKL(RidgeLearner):
 
     def _check(self) -> None:
         super()._check()
-        if not isinstance(self.degree, numbers.Integral) or self.degree < 1:
-            raise ValueError(
-                "The 'degree' parameter of PolynomialMKL must be an int in [1, inf). "
-                f"Got {self.degree!r} instead."
-            )
+        check_count(self, "degree")
 
     def _solve(self, stack: GramStack, problem: RidgeProblem, start: Array | None) -> Solution:
         mu = problem.start() if start is None else start

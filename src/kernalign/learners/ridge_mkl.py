@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_number
+from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
 from kernalign.gram.dense import VANISHING
@@ -141,11 +140,7 @@ class RidgeLearner(FiniteLearner):
     def _check(self) -> None:
         for name in ("C", "radius", "tol"):
             check_number(self, name, 0)
-        if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
-            raise ValueError(
-                f"The 'max_iter' parameter of {type(self).__name__} must be an int in [1, inf). "
-                f"Got {self.max_iter!r} instead."
-            )
+        check_count(self, "max_iter")
         check_choice(self, "norm", (1, 2))
         check_choice(self, "normalize", NORMALISATIONS)
         check_choice(self, "float32", (True, False))

@@ -1,0 +1,112 @@
+"""Criteria that see the second stage: how well a kernel explains the labels of a ridge machine.
+
+Both are functions of the Gram matrix K and of the noise nu, through A = K + nu diag(1/w), and both
+come with the matrix G = d value / dK that any family contracts with its own derivative. They are
+minimised. With a = A^-1 Y:
+
+evidence         the negative log marginal likelihood of a Gaussian process whose covariance is a
+                 multiple of A, the multiple at its best, a row and output each
+leave-one-out    half the logarithm of the squared loss of kernel ridge regression on each row by
+                 the machine that has not seen it: a log-likelihood of those errors, likewise
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from kernalign._typing import Array
+from kernalign.gram import Target
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The value of a criterion and its derivatives: G with respect to K, and for the noise."""
+
+    value: float
+    G: Array
+    noise: float
+
+
+class RidgeCriterion(ABC):
+    """A function of K and nu on given rows."""
+
+    def __init__(self, target: Target):
+        self.Y = target.centred
+        self.weight = target.weight
+        self.total = target.total
+
+    @abstractmethod
+    def evaluate(self, K: Array, noise: float) -> Slope:
+        """The value at K and nu with its derivatives; infinite where A has no Cholesky factor."""
+
+    def _invert(self, K: Array, noise: float) -> tuple[Array, float] | None:
+        """A^-1 and log det A."""
+        A = np.array(K, order="F")
+        A[np.diag_indices_from(A)] += noise / self.weight
+        factor, failed = dpotrf(A, lower=1, overwrite_a=1, clean=0)
+        if failed:
+            return None
+        log_det = 2 * float(np.log(np.diagonal(factor)).sum())
+        inverse, failed = dpotri(factor, lower=1, overwrite_c=1)
+        if failed:
+            raise LinAlgError("A triangular factor has a zero on its diagonal.")
+        lower = np.tril(inverse)
+        return lower + np.tril(lower, -1).T, log_det
+
+    def _nowhere(self, K: Array) -> Slope:
+        return Slope(np.inf, np.zeros_like(K), 0.0)
+
+
+class Evidence(RidgeCriterion):
+    """(1/2) [log(q / Nc) + log det A / N], q = tr Y'A^-1 Y, for c outputs on N = sum w rows.
+
+    A row of weight w counts as w equal rows: their determinant has log det A + log det w and
+    (N - n) log nu besides.
+    """
+
+    def evaluate(self, K: Array, noise: float) -> Slope:
+        inverted = self._invert(K, noise)
+        if inverted is None:
+            return self._nowhere(K)
+        inverse, log_det = inverted
+        n, N = len(K), self.total
+        a = inverse @ self.Y
+        q = float(np.vdot(a, self.Y))
+        repeated = float(np.log(self.weight).sum()) + (N - n) * np.log(noise)
+        value = 0.5 * (np.log(q / (N * self.Y.shape[1])) + (log_det + repeated) / N)
+        G = inverse
+        G /= N
+        G -= a @ (a / q).T
+        G *= 0.5
+        slope = float(np.diagonal(G) @ (1 / self.weight)) + 0.5 * (N - n) / (N * noise)
+        return Slope(value, G, slope)
+
+
+class LeaveOneOut(RidgeCriterion):
+    """(1/2) log(q / Nc), q = sum_i w_i |r_i|^2 with r_i = a_i / (A^-1)_ii, what row i misses by.
+
+    A row is left out with all of its weight.
+    """
+
+    def evaluate(self, K: Array, noise: float) -> Slope:
+        inverted = self._invert(K, noise)
+        if inverted is None:
+            return self._nowhere(K)
+        inverse, _ = inverted
+        a = inverse @ self.Y
+        diagonal = np.diagonal(inverse).copy()
+        r = a / diagonal[:, None]
+        q = float(self.weight @ (r**2).sum(axis=1))
+        value = 0.5 * np.log(q / (self.total * self.Y.shape[1]))
+        # dr_i = -(A^-1 dA a)_i / d_i + r_i (A^-1 dA A^-1)_ii / d_i
+        pull = self.weight[:, None] * r / diagonal[:, None]
+        G = inverse @ ((pull * r).sum(axis=1)[:, None] * inverse)
+        left = (inverse @ pull) @ a.T
+        G -= 0.5 * (left + left.T)
+        G /= q
+        return Slope(value, G, float(np.diagonal(G) @ (1 / self.weight)))

@@ -1,0 +1,117 @@
+"""Gaussian kernels of a low-rank metric: kappa_L(x, x') = exp(-|L'(x - x')|^2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign._validation import check_count
+from kernalign.kernels._scale import distance_range, spread
+from kernalign.kernels.base import Family, SearchSpace
+from kernalign.kernels.gaussian import Gaussian
+
+#: The largest entry of L searched, in units of one over the spread of its feature.
+LARGEST = 10.0
+#: Random directions from which the search starts, each at bandwidths of this many quantiles.
+DIRECTIONS, BANDWIDTHS = 3, 3
+
+
+class GaussianMetric(Family):
+    """kappa_L(x, x') = exp(-|L'(x - x')|^2) with L of shape (features, rank).
+
+    Directions of the input space instead of single features: the kernel is constant along what L
+    does not see. Its parameters are the entries of L, row by row.
+
+    Parameters
+    ----------
+    rank : int
+        Number of directions.
+    columns : positions, names or slice, optional
+        The columns of X that the kernel sees; all of them by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernalign import GaussianMetric
+    >>> k = GaussianMetric(rank=1).at([1.0, -1.0])
+    >>> k(np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 0.0]])).round(3)
+    array([[1.   , 1.   , 0.368],
+           [1.   , 1.   , 0.368],
+           [0.368, 0.368, 1.   ]])
+    """
+
+    parameter = "L"
+
+    def __init__(self, rank: int = 2, *, columns: Sequence[int | str] | slice | None = None):
+        self.rank = rank
+        self.columns = columns
+
+    def metric(self, sigma: Array, d: int) -> Array:
+        """L (d, rank)."""
+        return np.reshape(sigma, (d, self.rank))
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        L = self.metric(sigma, X.shape[1])
+        # Data far from zero would lose digits in the projection.
+        middle = (X if Z is None else Z).mean(axis=0)
+        projected = None if Z is None else (Z - middle) @ L
+        return Gaussian().gram(np.ones(1), (X - middle) @ L, projected)
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        return np.ones(len(X))
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        """d/dL sum_ij W_ij K_ij = -2 sum_ij A_ij (x_i - z_j)(x_i - z_j)' L, A = W o K."""
+        L = self.metric(sigma, X.shape[1])
+        Z = X if Z is None else Z
+        A = W * K
+        middle = Z.mean(axis=0)
+        X, Z = X - middle, Z - middle
+        XL, ZL = X @ L, Z @ L
+        left = X.T @ (A.sum(axis=1)[:, None] * XL - A @ ZL)
+        right = Z.T @ (A.sum(axis=0)[:, None] * ZL - A.T @ XL)
+        return (-2 * (left + right) / self._feature_scale(X.shape[1])[:, None]).ravel()
+
+    # -- parameters: z is L in units of one over the spread of each feature ---------------------
+
+    def _fix_constants(self, X: Array, weight: Array) -> None:
+        check_count(self, "rank")
+        self._scale = spread(X, weight)
+
+    def _feature_scale(self, d: int) -> Array:
+        scale: Array = getattr(self, "_scale", np.ones(d))
+        return scale
+
+    def _rows(self, values: Array) -> Array:
+        return values.reshape(-1, self.rank)
+
+    def to_search(self, sigma: Array) -> Array:
+        L = self._rows(sigma)
+        return (L * self._feature_scale(len(L))[:, None]).ravel()
+
+    def from_search(self, z: Array) -> Array:
+        L = self._rows(z)
+        return (L / self._feature_scale(len(L))[:, None]).ravel()
+
+    def d_sigma_d_z(self, sigma: Array) -> Array:
+        d = len(self._rows(sigma))
+        return np.repeat(1 / self._feature_scale(d), self.rank)
+
+    def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
+        """Random projections that keep distances, at a few common bandwidths."""
+        d = X.shape[1]
+        nearest, largest = distance_range(X, rng, "euclidean")
+        if largest == 0:
+            nearest = largest = 1.0
+        starts = []
+        for sigma in np.geomspace(nearest, largest, BANDWIDTHS + 2)[1:-1]:
+            for _ in range(DIRECTIONS):
+                Q = np.linalg.qr(rng.normal(size=(d, self.rank)))[0][:, : self.rank]
+                L = np.zeros((d, self.rank))
+                L[:, : Q.shape[1]] = Q * np.sqrt(d / Q.shape[1]) / sigma
+                starts.append(self.to_search(L.ravel()))
+        bound = np.full(d * self.rank, LARGEST)
+        scan = np.clip(np.array(starts), -bound, bound)
+        return SearchSpace(-bound, bound, scan, np.full(bound.size, 0.3), ordered=False)

@@ -1,0 +1,169 @@
+"""Minimise a criterion of the Gram matrix over a kernel of each family, weights and noise.
+
+K = sum_f e^{s_f} K(kappa_{z_f}), A = K + nu: all parameters at once, by L-BFGS-B. One bandwidth per
+feature is searched in log z, z_k = (s_k / sigma_k)^2 the relevance of a feature: a start where all
+are equal then stays fair to each of them, where a step in z itself runs after the first that shows.
+What has become too small to matter is set to zero afterwards, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from kernalign._typing import Array
+from kernalign.criteria.evidence import RidgeCriterion
+from kernalign.kernels import Family, SearchSpace
+
+#: Range of the noise, in units of the kernel's diagonal.
+NOISE = (1e-4, 1e3)
+#: Range of the weights of further kernels, in units of the first one's.
+WEIGHT = (1e-4, 1e4)
+#: Relevances are searched down to this, and then switched off if that costs nothing.
+FAINT = 1e-7
+#: Shares of the largest relevance below which features are switched off, the boldest first, if
+#: that costs no more than CHEAP of the criterion, which is a log-likelihood a row.
+SWITCHES, CHEAP = (1e-2, 1e-3, 1e-4, 1e-5), 1e-4
+#: Relative gain at which the search ends.
+FLAT = 1e-5
+
+
+@dataclass(frozen=True)
+class Point:
+    """One kernel per family: search coordinates z and log weights s, and the log noise."""
+
+    z: list[Array]
+    s: Array
+    log_noise: float
+
+
+@dataclass
+class Descent:
+    """A criterion as a function of all parameters.
+
+    data : each family's own columns of the rows.
+    penalty : strength of sum_k log(1 + (log z_k - mean log z)^2), a log-prior in units of one row's
+        log-likelihood: relevances are alike unless the labels say otherwise, and once one has
+        left the others it is free to leave them further.
+    """
+
+    criterion: RidgeCriterion
+    families: Sequence[Family]
+    spaces: Sequence[SearchSpace]
+    data: Sequence[Array]
+    penalty: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.relevances = [
+            family.tied() is not None and bool((space.lower >= 0).all())
+            for family, space in zip(self.families, self.spaces, strict=True)
+        ]
+
+    def minimise(self, start: Point, iterations: int) -> Point:
+        """The local minimum that L-BFGS-B finds from a start."""
+        bounds = np.concatenate(self._bounds())
+        x0 = np.clip(self._join(start), bounds[:, 0], bounds[:, 1])
+
+        def record(intermediate_result: Any) -> None:
+            self.history.append({"value": float(intermediate_result.fun)})
+
+        result = minimize(
+            self._value_and_slope,
+            x0,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            callback=record,
+            options={"maxiter": iterations, "ftol": FLAT},
+        )
+        return self._split(result.x)
+
+    def value(self, point: Point) -> float:
+        """The criterion without the penalty."""
+        K = self._gram(point)
+        return self.criterion.evaluate(K, float(np.exp(point.log_noise))).value
+
+    def switched_off(self, point: Point) -> Point:
+        """The same with relevances that do not matter at zero, where the family allows it."""
+        limit = self.value(point) + CHEAP
+        for share in SWITCHES:
+            z = [
+                np.where((v < share * v.max()) & (space.lower == 0), 0.0, v) if relevant else v
+                for v, space, relevant in zip(point.z, self.spaces, self.relevances, strict=True)
+            ]
+            if any((new != old).any() for new, old in zip(z, point.z, strict=True)):
+                switched = replace(point, z=z)
+                if self.value(switched) <= limit:
+                    return switched
+        return point
+
+    def _gram(self, point: Point, parts: list[Array] | None = None) -> Array:
+        K = np.zeros((len(self.data[0]),) * 2)
+        for family, z, s, X in zip(self.families, point.z, point.s, self.data, strict=True):
+            part = family.gram(family.from_search(z), X)
+            if parts is not None:
+                parts.append(part)
+            K += np.exp(s) * part
+        return K
+
+    def _value_and_slope(self, x: Array) -> tuple[float, Array]:
+        point = self._split(x)
+        noise = float(np.exp(point.log_noise))
+        parts: list[Array] = []
+        slope = self.criterion.evaluate(self._gram(point, parts), noise)
+        if not np.isfinite(slope.value):
+            return 1e10, np.zeros_like(x)
+        value = slope.value
+        slopes, weights = [], []
+        for f, (family, z, X, K) in enumerate(
+            zip(self.families, point.z, self.data, parts, strict=True)
+        ):
+            factor = float(np.exp(point.s[f]))
+            weights.append(factor * float(np.vdot(slope.G, K)))
+            slope_z = factor * family.gradient(family.from_search(z), X, None, slope.G, K)
+            if self.relevances[f]:
+                slope_z = slope_z * z
+                excess, pull = self._prior(np.log(z))
+                value, slope_z = value + excess, slope_z + pull
+            slopes.append(slope_z)
+        return value, np.concatenate([*slopes, weights[1:], [slope.noise * noise]])
+
+    def _prior(self, u: Array) -> tuple[float, Array]:
+        strength = self.penalty / self.criterion.total
+        r = u - u.mean()
+        pull = 2 * r / (1 + r * r)
+        return strength * float(np.log1p(r * r).sum()), strength * (pull - pull.mean())
+
+    # -- one vector: u of each family, log weights of all kernels but the first, log noise --------
+
+    def _bounds(self) -> list[Array]:
+        boxes = []
+        for space, relevant in zip(self.spaces, self.relevances, strict=True):
+            low, high = space.lower, space.upper
+            if relevant:
+                low, high = np.log(np.maximum(low, FAINT)), np.log(high)
+            boxes.append(np.column_stack([low, high]))
+        for limits in [WEIGHT] * (len(self.families) - 1) + [NOISE]:
+            boxes.append(np.log([limits]))
+        return boxes
+
+    def _join(self, point: Point) -> Array:
+        u = [
+            np.log(np.maximum(z, FAINT)) if relevant else z
+            for z, relevant in zip(point.z, self.relevances, strict=True)
+        ]
+        return np.concatenate([*u, point.s[1:] - point.s[0], [point.log_noise]])
+
+    def _split(self, x: Array) -> Point:
+        sizes = [space.p for space in self.spaces]
+        *u, rest = np.split(x, np.cumsum(sizes))
+        z = [
+            np.clip(np.exp(v) if relevant else v, space.lower, space.upper)
+            for v, space, relevant in zip(u, self.spaces, self.relevances, strict=True)
+        ]
+        return Point(z, np.concatenate([[0.0], rest[:-1]]), float(rest[-1]))

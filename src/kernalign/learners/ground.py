@@ -1,0 +1,44 @@
+"""Families on given rows, and the one-parameter families that tie their parameters together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels import Family, SearchSpace
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Families on given rows: where to search them, and where their tied forms.
+
+    tied : the one-parameter family that ties a family's parameters, or the family itself.
+    """
+
+    families: list[Family]
+    spaces: list[SearchSpace]
+    tied: list[Family]
+    tied_spaces: list[SearchSpace]
+
+    @classmethod
+    def of(cls, families: list[Family], X: Array, rng: np.random.Generator) -> Ground:
+        tied = [family.tied() or family for family in families]
+        spaces, tied_spaces = (
+            [family.search_space(family.select(X), rng) for family in group]
+            for group in (families, tied)
+        )
+        return cls(families, spaces, tied, tied_spaces)
+
+    @property
+    def all_tied(self) -> bool:
+        """Whether no family has parameters to tie."""
+        return all(a is b for a, b in zip(self.families, self.tied, strict=True))
+
+    def untied(self, f: int, z: Array) -> Array:
+        """Search coordinates in family f of a kernel of its tied form."""
+        family, tied = self.families[f], self.tied[f]
+        if tied is family:
+            return z
+        return family.to_search(family.untie(tied.from_search(z), self.spaces[f].p))
