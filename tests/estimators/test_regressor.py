@@ -112,7 +112,7 @@ def test_the_error_of_each_c_is_the_squared_error_of_the_folds(nested):
     X, y, *_ = waves(30)
     values = [0.1, 1.0, 10.0]
     cv = KFold(3)
-    model = KernelRegressor(C=values, cv=cv, nested=nested).fit(X, y)
+    model = KernelRegressor(ContinuousAlignment(), C=values, cv=cv, nested=nested).fit(X, y)
     whole = ContinuousAlignment().fit(X, y).kernel_
     scale = y.std()
     for C, error in zip(values, model.cv_results_["error"], strict=True):
@@ -154,7 +154,7 @@ def test_folds_of_any_kind(cv):
 def test_integer_weights_are_repeated_rows(machine):
     X, y, X_test, _ = waves(30)
     weight = np.random.default_rng(0).integers(0, 4, len(X))
-    model = KernelRegressor(machine=machine, C=1.0)
+    model = KernelRegressor(ContinuousAlignment(), machine=machine, C=1.0)
     weighted = model.fit(X, y, sample_weight=weight).predict(X_test)
     repeated = model.fit(*reference.repeat_rows(X, y, weight)).predict(X_test)
     np.testing.assert_allclose(weighted, repeated, atol=1e-2 if machine == "svr" else 1e-4)

@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernalign import (
     AlignmentWarning,
     ContinuousAlignment,
+    ContinuousEvidence,
     ContinuousRisk,
     DiscreteAlignment,
     Gaussian,
@@ -33,6 +34,9 @@ ESTIMATORS = [
     ContinuousAlignment(selection="step"),
     ContinuousAlignment(reweight=True),
     ContinuousAlignment(Gaussian(ard=True)),
+    ContinuousAlignment(early_stopping=True),
+    ContinuousEvidence(),
+    ContinuousEvidence(criterion="loo"),
     ContinuousRisk(corrective=True),
     DiscreteAlignment(KERNELS),
     LpNormMKL(KERNELS, p=2),

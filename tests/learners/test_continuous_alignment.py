@@ -592,3 +592,48 @@ def test_nothing_to_align_gives_the_best_single_kernel_and_a_warning():
     assert len(learner.kernel_.kernels) == 1
     assert learner.alignment_ == pytest.approx(0, abs=1e-9)
     assert np.trace(reference.centre(learner.kernel_(X))) / len(X) == pytest.approx(1, abs=1e-8)
+
+
+def moons_in_noise(n, seed):
+    X, y = make_moons(n, noise=0.2, random_state=seed)
+    noise = np.random.default_rng(seed).normal(size=(n, 10))
+    return np.hstack([X, noise]), y
+
+
+def test_early_stopping_takes_the_length_that_aligns_best_with_held_out_rows():
+    X, y = moons_in_noise(120, 0)
+    learner = ContinuousAlignment(Gaussian(ard=True), early_stopping=True).fit(X, y)
+    held = [record["held_out"] for record in learner.stopping_path_]
+    assert len(learner.history_) <= int(np.argmax(held)) + 1
+    # In training every iteration is a gain, also those that held-out rows do not confirm.
+    trained = [record["alignment"] for record in learner.stopping_path_]
+    assert (np.diff(trained) > -1e-12).all()
+
+
+def test_noise_aligns_in_training_only():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 30)), rng.integers(2, size=80)
+    learner = ContinuousAlignment(Gaussian(ard=True), early_stopping=True).fit(X, y)
+    last = learner.stopping_path_[-1]
+    assert last["alignment"] > 0.15
+    assert abs(last["held_out"]) < 0.1
+
+
+def test_folds_keep_the_length_that_was_chosen():
+    X, y = moons_in_noise(120, 0)
+    learner = ContinuousAlignment(Gaussian(ard=True), early_stopping=True).fit(X, y)
+    copy = learner.for_folds()
+    assert copy.max_kernels == len(learner.history_)
+    assert not copy.early_stopping
+
+
+def test_history_weights_are_those_of_the_path():
+    X, y = moons_in_noise(100, 1)
+    for reweight in (False, True):
+        learner = ContinuousAlignment(reweight=reweight).fit(X, y)
+        T = np.outer(2 * y - 1, 2 * y - 1)
+        for t, record in enumerate(learner.history_):
+            assert len(record["weights"]) == t + 1
+        last = learner.history_[-1]
+        K = sum(w * r["kernel"](X) for w, r in zip(last["weights"], learner.history_, strict=True))
+        assert centered_alignment(K, T) == pytest.approx(learner.alignment_, abs=1e-9)

@@ -133,3 +133,11 @@ def test_bad_parameters(parameters, message):
     X, y = rows(20)
     with pytest.raises(ValueError, match=message):
         ContinuousEvidence(**parameters).fit(X, y)
+
+
+def test_integer_weights_are_repeated_rows():
+    X, y = rows(40)
+    weight = np.random.default_rng(0).integers(1, 4, len(X))
+    weighted = ContinuousEvidence().fit(X, y, sample_weight=weight)
+    repeated = ContinuousEvidence().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.kernel_(X), repeated.kernel_(X), atol=1e-3)

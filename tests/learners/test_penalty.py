@@ -19,7 +19,9 @@ from kernalign import (
 from kernalign.gram import Target
 from kernalign.learners.base import generator
 from kernalign.learners.greedy import Settings
-from kernalign.learners.penalty import PATH, Ground, _split, penalised_problem
+from kernalign.learners.ground import Ground
+from kernalign.learners.penalty import PATH, penalised_problem
+from kernalign.learners.rows import split_in_proportion
 
 TIED = [Gaussian, Laplacian, Matern]
 
@@ -201,7 +203,7 @@ def test_the_first_of_the_path_is_the_tied_kernel_on_the_rows_learned_from():
     ).fit(X, y)
     record = learner.penalty_path_[0]
     target = Target(np.where(y == 1, 1.0, -1.0)[:, None], np.ones(len(y)))
-    train, held_out = _split(target, fraction, generator(0))
+    train, held_out = split_in_proportion(target, fraction, generator(0))
     assert len(held_out) == 12
     assert sorted([*train, *held_out]) == list(range(48))
     assert y[held_out].mean() == pytest.approx(y.mean(), abs=0.1)
@@ -216,7 +218,7 @@ def test_the_first_of_the_path_is_the_tied_kernel_on_the_rows_learned_from():
 def test_the_held_out_share_is_the_one_asked_for(fraction):
     y = np.repeat([0, 1, 2], [50, 30, 20])
     target = Target(np.eye(3)[y], np.ones(100))
-    train, held_out = _split(target, fraction, np.random.default_rng(0))
+    train, held_out = split_in_proportion(target, fraction, np.random.default_rng(0))
     assert len(held_out) == pytest.approx(100 * fraction, abs=1)
     assert len(train) + len(held_out) == 100
     for label, count in enumerate([50, 30, 20]):

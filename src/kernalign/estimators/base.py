@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,23 +14,53 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number, check_rows
+from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.estimators.machines import C_GRID, Machine, Precomputed
+from kernalign.estimators.selection import Loss, Selection, Split, select
 from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
 from kernalign.kernels.learned import rows_within_budget
-from kernalign.learners import ContinuousAlignment, Learner
+from kernalign.learners import ContinuousAlignment, ContinuousEvidence, Learner
+
+#: Strengths of the prior that features matter alike, for the kernels that the default tries: a
+#: careful one, and a bold one for the many rows or few features that allow it.
+CAREFUL, BOLD = 3.0, 0.3
+#: Alignments part when the one in training exceeds the one held out by this factor, by this much,
+#: and by this many standard deviations over folds.
+PARTED, MUCH, SURE = 2.0, 0.15, 4.0
+
+
+def default_learners(n_features: int) -> list[Learner]:
+    """What is tried where the user names no learner, from the simplest to the most complex.
+
+    One bandwidth for all features, by alignment; then one for each, by evidence.
+    """
+    learners: list[Learner] = [ContinuousAlignment()]
+    if n_features > 1:
+        learners += [ContinuousEvidence(penalty=p) for p in (CAREFUL, BOLD)]
+    return learners
 
 
 class KernelEstimator(BaseEstimator):
     """Base of `KernelClassifier`, `KernelRegressor` and `KernelFeatures`."""
 
     def _checked_learner(self) -> Learner:
-        learner = ContinuousAlignment() if self.learner is None else self.learner
-        if not isinstance(learner, Learner):
-            raise ValueError(
-                f"The 'learner' parameter of {type(self).__name__} must be a kernel learner such "
-                f"as ContinuousAlignment(). Got {learner!r} instead."
-            )
+        """The learner, where there is one."""
+        (learner,) = self._checked(
+            [ContinuousAlignment() if self.learner is None else self.learner]
+        )
         return learner
+
+    def _checked(self, learners: Sequence[Any]) -> list[Learner]:
+        for learner in learners:
+            if not isinstance(learner, Learner):
+                raise ValueError(
+                    f"The 'learner' parameter of {type(self).__name__} must be a kernel learner "
+                    f"such as ContinuousAlignment(){self._also_allowed}. Got {learner!r} instead."
+                )
+        return list(learners)
+
+    #: What else the 'learner' parameter may be, for the error message.
+    _also_allowed = ""
 
     def _keep(self, learner: Learner, X: Array) -> None:
         """Publish a fitted learner and the rows that its kernel is evaluated against."""
@@ -64,12 +95,86 @@ class KernelEstimator(BaseEstimator):
 class KernelPredictor(KernelEstimator):
     """Base of the estimators that train a machine on the learned kernel."""
 
-    def _stages(self, machine: Machine | None, default: Machine, problem: Problem) -> Stages:
+    _also_allowed = ", or a list of them from the simplest to the most complex"
+
+    def _stages(
+        self, machine: Machine | None, default: Sequence[Machine], problem: Problem
+    ) -> Stages:
         """The learner's own machine where it has one and the user asked for no other."""
-        learner = self._checked_learner()
-        if machine is None and learner.one_stage:
-            return OneStage(learner)
-        return TwoStages(learner, machine or default, problem, self.nested)
+        learners = self._checked_learners(problem)
+        if len(learners) == 1 and machine is None and learners[0].one_stage:
+            return OneStage(learners[0])
+        machines = [machine] if machine is not None else default
+        return TwoStages(learners, machines, problem, self.nested)
+
+    def _checked_learners(self, problem: Problem) -> list[Learner]:
+        if self.learner is None:
+            return default_learners(problem.X.shape[1])
+        if not isinstance(self.learner, list | tuple):
+            return self._checked([self.learner])
+        if not self.learner:
+            raise ValueError(
+                f"The 'learner' parameter of {type(self).__name__} must name at least one learner. "
+                "Got an empty list."
+            )
+        learners = self._checked(self.learner)
+        for learner in learners:
+            if learner.one_stage and len(learners) > 1:
+                raise ValueError(
+                    f"The 'learner' parameter of {type(self).__name__} must list learners of "
+                    f"kernels only: {type(learner).__name__} trains its own machine and cannot be "
+                    "one of several."
+                )
+        return learners
+
+    def _select(
+        self,
+        stages: Stages,
+        problem: Problem,
+        values: Array,
+        folds: Sequence[Split] | None,
+        loss: Loss,
+        unit: float = 1.0,
+    ) -> Selection | None:
+        """Choose kernel, machine and C, if there is a choice and rows to choose by.
+
+        unit : of the loss, in which it is reported.
+        """
+        first = stages.candidates[0]
+        self.candidate_, self.C_ = first, float(values[np.argmin(np.abs(np.log(values)))])
+        self.cv_results_ = {"C": np.array([self.C_]), "error": np.array([np.nan])}
+        self.path_: list[dict[str, Any]] = []
+        self.cv_error_ = self.cv_error_std_ = float("nan")
+        if folds is None:
+            return None
+        chosen = select(stages, problem, values, folds, loss)
+        self.candidate_, self.C_ = chosen.candidate, chosen.C
+        with np.errstate(over="ignore"):
+            scale = np.float64(unit)
+            self.cv_results_ = {
+                "C": chosen.values,
+                "error": chosen.losses[chosen.candidate] * scale,
+            }
+            self.cv_error_, self.cv_error_std_ = (float(v * scale) for v in chosen.honest)
+            for candidate in stages.candidates:
+                losses = chosen.losses[candidate] * scale
+                learner = stages.learner(candidate)
+                self.path_.append(
+                    {
+                        "learner": learner,
+                        "machine": stages.machine_name(candidate),
+                        "alignment": getattr(learner, "alignment_", np.nan),
+                        "held_out_alignment": chosen.alignments[candidate][0],
+                        "error": float(losses.min()),
+                        "C": float(chosen.values[int(np.argmin(losses))]),
+                        "chosen": candidate == chosen.candidate,
+                    }
+                )
+        _warn_if_parted(
+            getattr(stages.learner(chosen.candidate), "alignment_", np.nan),
+            *chosen.alignments[chosen.candidate],
+        )
+        return chosen
 
     def _values(self, machine: Machine | None) -> Array:
         """The values of C to choose from; a single one where there is no choice."""
@@ -101,5 +206,20 @@ class KernelPredictor(KernelEstimator):
         """Outputs of the machine for each row."""
         rows = self._rows(X)
         columns = getattr(self.machine_, "support_", None)
-        parts = [self.stages_.outputs(self.machine_, K) for K in self._blocks(rows, columns)]
+        parts = [
+            self.stages_.outputs(self.candidate_, self.machine_, K)
+            for K in self._blocks(rows, columns)
+        ]
         return np.concatenate(parts)
+
+
+def _warn_if_parted(train: float, held: float, deviation: float) -> None:
+    """Say that the alignment with the training labels does not carry over to others."""
+    if train > PARTED * held and train - held > max(MUCH, SURE * deviation):
+        warnings.warn(
+            f"The learned kernel aligns {train:.2f} with the labels it was learned from and "
+            f"{held:.2f} with held-out ones: it fits their noise. Fewer parameters (one bandwidth, "
+            "ard=False), a penalty, early_stopping=True or more rows would help.",
+            AlignmentWarning,
+            stacklevel=find_stack_level(),
+        )

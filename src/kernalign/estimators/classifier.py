@@ -21,8 +21,8 @@ from kernalign._validation import (
 from kernalign._warnings import SelectionWarning, find_stack_level
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
-from kernalign.estimators.machines import Precomputed, SupportVectorClassifier
-from kernalign.estimators.selection import Split, select, splits_of_used_rows
+from kernalign.estimators.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
+from kernalign.estimators.selection import Split, splits_of_used_rows
 from kernalign.estimators.stages import Problem
 from kernalign.learners.targets import class_target
 
@@ -32,11 +32,15 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     Parameters
     ----------
-    learner : Learner, default ContinuousAlignment()
-        How the kernel is learned.
-    machine : estimator with kernel="precomputed", default a soft-margin SVM
-        What is trained on the learned kernel. Its `C` (or 1/`alpha`) is chosen like the SVM's.
-        One-stage learners bring their own machine, which is used unless one is given here.
+    learner : Learner or list of Learners, from the simplest to the most complex
+        How the kernel is learned. Of several the simplest is taken that predicts as well as the
+        best, to within a standard error, under the cross-validation. The default tries one
+        bandwidth for all features (`ContinuousAlignment()`), then one for each
+        (`ContinuousEvidence(penalty=3)`, `ContinuousEvidence(penalty=0.3)`).
+    machine : estimator with kernel="precomputed", default a soft-margin SVM or a ridge classifier
+        What is trained on the learned kernel; of the two defaults the one that predicts better.
+        The `C` (or 1/`alpha`) of a machine given here is chosen like the SVM's. One-stage
+        learners bring their own machine, which is used unless one is given here.
     C : "cv", float or sequence of floats
         Weight of the loss. "cv" chooses from 10^{-5, -4.5, ..., 5} by cross-validation, a sequence
         is chosen from in the same way, a number is taken as it is.
@@ -53,7 +57,13 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     kernel_ : LearnedKernel
         The learned kernel; `alignment_` and `history_` say how it came about.
     C_ : float
-        The C in use; `cv_results_` holds the error of each that was tried.
+        The C in use; `cv_results_` holds the error of each that was tried with this kernel.
+    path_ : list of dict
+        What was chosen from, the simplest first: learner, machine, alignment on the training rows
+        and on held-out rows, cross-validated error at the best C, whether it was chosen.
+    cv_error_, cv_error_std_ : float
+        Error on held-out rows, and its standard error, of the choice that the other folds would
+        have made: no row has a say in the choice that it judges.
     classes_ : array
     n_features_in_, feature_names_in_ : what `fit` saw.
 
@@ -106,19 +116,13 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         codes = np.searchsorted(self.classes_, y)
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
-        stages = self._stages(machine, SupportVectorClassifier(), problem)
-        held_out = None
-        if folds is not None:
-            chosen = select(stages, problem, values, folds, _zero_one_loss)
-            self.C_ = chosen.value
-            self.cv_results_ = {"C": chosen.values, "error": chosen.losses}
+        stages = self._stages(machine, [SupportVectorClassifier(), RidgeClassifier()], problem)
+        chosen = self._select(stages, problem, values, folds, _zero_one_loss)
+        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
+        if chosen is not None:
             held_out = chosen.held_out
         else:
-            self.C_ = float(values[np.argmin(np.abs(np.log(values)))])
-            self.cv_results_ = {"C": np.array([self.C_]), "error": np.array([np.nan])}
-        self._publish(stages, stages.train(problem, self.C_), X)
-        if held_out is None:
-            held_out = stages.outputs(self.machine_, self.kernel_(X))
+            held_out = stages.outputs(self.candidate_, self.machine_, self.kernel_(X))
         self.calibration_ = TemperatureCalibration().fit(held_out, codes, target.weight)
         return self
 

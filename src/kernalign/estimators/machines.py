@@ -29,13 +29,33 @@ ITERATIONS = 100_000
 class Machine(ABC):
     """A second stage with one regularisation parameter, larger being weaker."""
 
+    #: As a person knows it.
+    name: str
+
     @abstractmethod
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> Any:
         """Train at one value; the result predicts from rows of the Gram matrix."""
 
     def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
-        """Outputs on K_test (values, rows, ...) for ascending values."""
-        return np.stack([self.outputs(self.fit(K, y, weight, v), K_test) for v in values])
+        """Outputs on K_test (values, rows, ...) for ascending values.
+
+        Where a larger value changes nothing, or the solver stopped short of its optimum, as it
+        would with every larger one, the last good outputs stand for the rest.
+        """
+        outputs: list[Array] = []
+        for value in values:
+            fitted = self.fit(K, y, weight, value)
+            stopped = _stopped(fitted)
+            if not outputs or not stopped:
+                outputs.append(self.outputs(fitted, K_test))
+            if stopped or self.settled(fitted, weight, value):
+                break
+        outputs += [outputs[-1]] * (len(values) - len(outputs))
+        return np.stack(outputs)
+
+    def settled(self, fitted: Any, weight: Array, value: float) -> bool:
+        """Whether larger values would give the same machine."""
+        return False
 
     @abstractmethod
     def outputs(self, fitted: Any, K: Array) -> Array:
@@ -45,6 +65,8 @@ class Machine(ABC):
 class SupportVectorClassifier(Machine):
     """min 1/2 |f|^2 + C sum_i w_i hinge(y_i, f(x_i) + b), by libsvm."""
 
+    name = "support vector machine"
+
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> SVC:
         machine = SVC(kernel="precomputed", C=value, max_iter=ITERATIONS)
         return _fit_quietly(machine, K, y, weight)
@@ -52,46 +74,64 @@ class SupportVectorClassifier(Machine):
     def outputs(self, fitted: SVC, K: Array) -> Array:
         return fitted.decision_function(K)
 
-    def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
-        outputs = []
-        for value in values:
-            fitted = self.fit(K, y, weight, value)
-            outputs.append(self.outputs(fitted, K_test))
-            if _unbounded(fitted, weight, value) or np.max(fitted.n_iter_) >= ITERATIONS:
-                # No dual variable is at its bound, so a larger C changes nothing; or libsvm did
-                # not get there in time, and would be further from it with a larger C.
-                break
-        outputs += [outputs[-1]] * (len(values) - len(outputs))
-        return np.stack(outputs)
+    def settled(self, fitted: SVC, weight: Array, value: float) -> bool:
+        """No dual variable is at its bound, so a larger C changes nothing."""
+        return _unbounded(fitted, weight, value)
 
 
 class RidgeRegressor(Machine):
     """Kernel ridge regression with a constant: min sum_i w_i (y_i - b - f(x_i))^2 + |f|^2 / C.
 
-    One eigendecomposition serves every C.
+    One eigendecomposition serves every C; several responses are several columns of y.
     """
+
+    name = "ridge regression"
 
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> DualModel:
         mean, root, values, vectors, right = self._decompose(K, y, weight)
-        return DualModel(root * (vectors @ (right / (values + 1 / value))), mean)
+        shrunk = right / (values + 1 / value)[:, None]
+        return DualModel(_as_given(root[:, None] * (vectors @ shrunk), y), _as_given(mean, y))
 
     def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
         mean, root, eigenvalues, vectors, right = self._decompose(K, y, weight)
         left = K_test @ (root[:, None] * vectors)
-        return mean + np.stack([left @ (right / (eigenvalues + 1 / v)) for v in values])
+        return _as_given(
+            mean + np.stack([left @ (right / (eigenvalues + 1 / v)[:, None]) for v in values]), y
+        )
 
     def outputs(self, fitted: DualModel, K: Array) -> Array:
         return fitted.predict(K)
 
     def _decompose(self, K: Array, y: Array, weight: Array) -> tuple[Any, ...]:
-        mean = weight @ y / weight.sum()
+        Y = y[:, None] if y.ndim == 1 else y
+        mean = weight @ Y / weight.sum()
         root = np.sqrt(weight)
         values, vectors = eigh(K * np.outer(root, root), overwrite_a=True, driver="evd")
-        return mean, root, np.maximum(values, 0), vectors, vectors.T @ (root * (y - mean))
+        right = vectors.T @ (root[:, None] * (Y - mean))
+        return mean, root, np.maximum(values, 0), vectors, right
+
+
+def _as_given(values: Array, y: Array) -> Any:
+    """One column as none, where the response had none."""
+    return values[..., 0] if y.ndim == 1 else values
+
+
+class RidgeClassifier(RidgeRegressor):
+    """Ridge regression on -1/+1, a column for each class where there are more than two."""
+
+    name = "ridge classifier"
+
+    def fit(self, K: Array, y: Array, weight: Array, value: float) -> DualModel:
+        return super().fit(K, _scores(y), weight, value)
+
+    def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
+        return super().path(K, _scores(y), weight, K_test, values)
 
 
 class SupportVectorRegressor(Machine):
     """Epsilon-insensitive regression by libsvm, epsilon in units of the response's spread."""
+
+    name = "support vector regression"
 
     def __init__(self, epsilon: float = 0.1):
         self.epsilon = epsilon
@@ -120,6 +160,7 @@ class Precomputed(Machine):
                 f"kernel='precomputed'. Got {estimator!r} instead."
             )
         self.estimator = clone(estimator)
+        self.name = type(estimator).__name__
         if params.get("max_iter") == -1:
             # libsvm without a limit may never come back.
             self.estimator.set_params(max_iter=ITERATIONS)
@@ -159,14 +200,21 @@ def _scores(codes: Any, n_classes: int | None = None) -> Array:
 
 def warn_if_stopped(machine: Any, C: float) -> None:
     """Say that a machine met its limit of iterations, which `_fit_quietly` kept to itself."""
-    limit = getattr(machine, "max_iter", -1)
-    if limit != -1 and np.max(getattr(machine, "n_iter_", 0)) >= limit:
+    if _stopped(machine):
         warnings.warn(
-            f"{type(machine).__name__} stopped after {limit} iterations at C={C:g}, short of its "
-            "optimum: scale the features, or choose a smaller C.",
+            f"{type(machine).__name__} stopped after {machine.max_iter} iterations at C={C:g}, "
+            "short of its optimum: scale the features, or choose a smaller C.",
             ConvergenceWarning,
             stacklevel=find_stack_level(),
         )
+
+
+def _stopped(machine: Any) -> bool:
+    """Whether a machine of scikit-learn met its limit of iterations."""
+    limit = getattr(machine, "max_iter", None)
+    if limit is None or limit == -1:
+        return False
+    return bool(np.max(getattr(machine, "n_iter_", 0)) >= limit)
 
 
 def _fit_quietly(machine: Any, K: Array, y: Array, weight: Array) -> Any:

@@ -18,7 +18,7 @@ from kernalign.estimators.machines import (
     RidgeRegressor,
     SupportVectorRegressor,
 )
-from kernalign.estimators.selection import Split, select, splits_of_used_rows
+from kernalign.estimators.selection import Split, splits_of_used_rows
 from kernalign.estimators.stages import Problem
 from kernalign.gram import Target
 
@@ -30,8 +30,8 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     Parameters
     ----------
-    learner : Learner, default ContinuousAlignment()
-        How the kernel is learned; the target kernel is y y'.
+    learner : Learner or list of Learners, from the simplest to the most complex
+        How the kernel is learned; the target kernel is y y'. As in `KernelClassifier`.
     machine : {"ridge", "svr"} or estimator with kernel="precomputed", default "ridge"
         Kernel ridge regression, support vector regression (epsilon 0.1 of the response's spread),
         or any estimator, whose `C` (or 1/`alpha`) is chosen in the same way. One-stage learners
@@ -45,8 +45,9 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     Attributes
     ----------
-    kernel_, alignment_, history_, C_, cv_results_, n_features_in_, feature_names_in_ :
-        as in `KernelClassifier`; `cv_results_` holds the mean squared error of each C.
+    kernel_, alignment_, history_, C_, cv_results_, path_, n_features_in_, feature_names_in_ :
+        as in `KernelClassifier`; errors are mean squared errors.
+    cv_error_, cv_error_std_ : as in `KernelClassifier`.
 
     Examples
     --------
@@ -92,17 +93,12 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         )
         machine = self._machine()
         values = self._values(machine)
-        stages = self._stages(machine, RidgeRegressor(), problem)
-        if values.size > 1:
-            chosen = select(stages, problem, values, folds, _squared_loss)
-            self.C_ = chosen.value
-            with np.errstate(over="ignore"):
-                square = np.float64(self._spread) ** 2
-                self.cv_results_ = {"C": chosen.values, "error": chosen.losses * square}
-        else:
-            self.C_ = float(values[0])
-            self.cv_results_ = {"C": values, "error": np.array([np.nan])}
-        self._publish(stages, stages.train(problem, self.C_), X)
+        stages = self._stages(machine, [RidgeRegressor()], problem)
+        choice = values.size > 1 or len(stages.candidates) > 1
+        with np.errstate(over="ignore"):
+            unit = np.float64(self._spread) ** 2
+        self._select(stages, problem, values, folds if choice else None, _squared_loss, unit)
+        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         return self
 
     def _machine(self) -> Machine | None:

@@ -1,14 +1,16 @@
-"""From a learner to a trained model: in two stages, or in one.
+"""From learners to a trained model: in two stages, or in one.
 
 Two stages learn a kernel, then train a machine on it. One-stage learners (regularised risk,
 multiple kernel learning) train their machine together with the kernel; that machine is used.
-Both know how to predict held-out rows along a path of C, and how to train at one C.
+Both offer candidates, from the simplest to the most complex, know how to predict held-out rows
+with each of them along a path of C, and how to train one of them at one C.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +23,7 @@ from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
 from kernalign.estimators.machines import Machine, warn_if_stopped
 from kernalign.gram import Target
+from kernalign.gram.dense import cross_alignment
 from kernalign.learners import Learner
 
 
@@ -38,6 +41,27 @@ class Problem:
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """A kernel, by the number of its learner, and a machine, by the number among machines."""
+
+    kernel: int
+    machine: int = 0
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a candidate says about held-out rows.
+
+    values : (values of C, rows, ...) outputs; alignment : of its kernel between those rows and
+        the training rows.
+    """
+
+    candidate: Candidate
+    values: Array
+    alignment: float
+
+
+@dataclass(frozen=True)
 class Trained:
     """A fitted learner and the machine on its kernel."""
 
@@ -48,76 +72,126 @@ class Trained:
 class Stages(ABC):
     """A way from a problem to a trained model."""
 
-    @abstractmethod
-    def path(self, train: Problem, X_test: Array, values: Array) -> Array:
-        """Outputs on X_test (values, rows, ...) of models trained at each C."""
+    #: From the simplest to the most complex.
+    candidates: Sequence[Candidate]
 
     @abstractmethod
-    def train(self, problem: Problem, C: float) -> Trained:
+    def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
+        """Outputs on the test rows of each candidate, trained at each C."""
+
+    @abstractmethod
+    def train(self, problem: Problem, candidate: Candidate, C: float) -> Trained:
         """The model on all rows."""
 
     @abstractmethod
-    def outputs(self, machine: Any, K: Array) -> Array:
+    def outputs(self, candidate: Candidate, machine: Any, K: Array) -> Array:
         """Outputs of a trained machine for rows of the Gram matrix."""
+
+    @abstractmethod
+    def learner(self, candidate: Candidate) -> Learner:
+        """Who learned, or will learn, the candidate's kernel."""
+
+    @abstractmethod
+    def machine_name(self, candidate: Candidate) -> str:
+        """What is trained on it."""
 
 
 class TwoStages(Stages):
     """Learn the kernel, train the machine.
 
-    fitted : the learner fitted to all rows; what it chose is held fixed inside folds.
-    nested : learn the kernel again inside each fold.
+    fitted : the learners fitted to all rows, each starting from the one before; what they chose
+        is held fixed inside folds.
+    nested : learn the kernels again inside each fold.
     """
 
-    def __init__(self, learner: Learner, machine: Machine, problem: Problem, nested: bool):
-        self.machine = machine
+    def __init__(
+        self,
+        learners: Sequence[Learner],
+        machines: Sequence[Machine],
+        problem: Problem,
+        nested: bool,
+    ):
+        self.machines = machines
         self.nested = nested
-        self.fitted = clone(learner).fit_target(problem.X, problem.target, problem.feature_names)
+        self.fitted = _fit_in_turn([clone(learner) for learner in learners], problem)
+        self.candidates = [
+            Candidate(k, m) for k in range(len(learners)) for m in range(len(machines))
+        ]
 
-    def path(self, train: Problem, X_test: Array, values: Array) -> Array:
-        kernel = self.fitted.kernel_
+    def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
+        learners = self.fitted
         if self.nested:
             with warnings.catch_warnings():
                 # The fit on all rows has said it.
                 warnings.simplefilter("ignore", AlignmentWarning)
-                copy = self.fitted.for_folds()
-                kernel = copy.fit_target(train.X, train.target, train.feature_names).kernel_
-        K, K_test = kernel(train.X), kernel(X_test, train.X)
-        return self.machine.path(K, train.y, train.target.weight, K_test, values)
+                learners = _fit_in_turn([learner.for_folds() for learner in learners], train)
+        for k, learner in enumerate(learners):
+            kernel = learner.kernel_
+            K, K_test = kernel(train.X), kernel(test.X, train.X)
+            alignment = cross_alignment(K_test.copy(), test.target, train.target)
+            for m, machine in enumerate(self.machines):
+                out = machine.path(K, train.y, train.target.weight, K_test, values)
+                yield Outputs(Candidate(k, m), out, alignment)
 
-    def train(self, problem: Problem, C: float) -> Trained:
-        K = self.fitted.kernel_(problem.X)
-        machine = self.machine.fit(K, problem.y, problem.target.weight, C)
+    def train(self, problem: Problem, candidate: Candidate, C: float) -> Trained:
+        learner = self.fitted[candidate.kernel]
+        K = learner.kernel_(problem.X)
+        machine = self.machines[candidate.machine].fit(K, problem.y, problem.target.weight, C)
         warn_if_stopped(machine, C)
-        return Trained(self.fitted, machine)
+        return Trained(learner, machine)
 
-    def outputs(self, machine: Any, K: Array) -> Array:
-        return self.machine.outputs(machine, K)
+    def outputs(self, candidate: Candidate, machine: Any, K: Array) -> Array:
+        return self.machines[candidate.machine].outputs(machine, K)
+
+    def learner(self, candidate: Candidate) -> Learner:
+        return self.fitted[candidate.kernel]
+
+    def machine_name(self, candidate: Candidate) -> str:
+        return self.machines[candidate.machine].name
+
+
+def _fit_in_turn(learners: Sequence[Learner], problem: Problem) -> list[Learner]:
+    before: Learner | None = None
+    for learner in learners:
+        learner.fit_target(problem.X, problem.target, problem.feature_names, before)
+        before = learner
+    return list(learners)
 
 
 class OneStage(Stages):
     """Learn kernel and machine together, anew for each C."""
 
-    def __init__(self, learner: Learner):
-        self.learner = learner
+    candidates = (Candidate(0),)
 
-    def path(self, train: Problem, X_test: Array, values: Array) -> Array:
+    def __init__(self, learner: Learner):
+        self._learner = learner
+
+    def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
+        (candidate,) = self.candidates
         outputs = []
         with warnings.catch_warnings(), blocks_in_threads():
             # What was not reached at a C that is not chosen concerns nobody.
             warnings.simplefilter("ignore", ConvergenceWarning)
             kernel, K = None, np.zeros((0, 0))
-            for learned in self.learner.path(train.X, train.target, values, train.feature_names):
+            for learned in self._learner.path(train.X, train.target, values, train.feature_names):
                 if learned.kernel is not kernel:
                     kernel = learned.kernel
-                    K = kernel(X_test, train.X)
-                outputs.append(self.outputs(learned.machine, K))
-        return np.stack(outputs)
+                    K = kernel(test.X, train.X)
+                outputs.append(self.outputs(candidate, learned.machine, K))
+        # The kernel differs from C to C: no single alignment describes them.
+        yield Outputs(candidate, np.stack(outputs), np.nan)
 
-    def train(self, problem: Problem, C: float) -> Trained:
-        learner = self.learner.regularised(C)
+    def train(self, problem: Problem, candidate: Candidate, C: float) -> Trained:
+        learner = self._learner.regularised(C)
         learner.fit_target(problem.X, problem.target, problem.feature_names)
         return Trained(learner, learner.machine_)
 
-    def outputs(self, machine: Any, K: Array) -> Array:
+    def outputs(self, candidate: Candidate, machine: Any, K: Array) -> Array:
         out = machine.predict(K)
         return out[:, 0] if out.ndim == 2 and out.shape[1] == 1 else out
+
+    def learner(self, candidate: Candidate) -> Learner:
+        return self._learner
+
+    def machine_name(self, candidate: Candidate) -> str:
+        return "its own"

@@ -1,4 +1,4 @@
-"""Size and alignment of one Gram matrix that is at hand."""
+"""Size and alignment of Gram matrices that are at hand."""
 
 from __future__ import annotations
 
@@ -28,3 +28,19 @@ def size_and_alignment(K: Array, target: Target) -> tuple[float, float]:
     np.square(K, out=K)
     norms = float(np.sqrt(w @ K @ w)) * float(np.linalg.norm(target.centred.T @ target.weighted))
     return size, inner / norms if norms > 0 else 0.0
+
+
+def cross_alignment(K: Array, rows: Target, columns: Target) -> float:
+    """Centred alignment of K = k(rows, columns), other rows than columns, with Y_rows Y_columns'.
+
+    How much of an alignment carries over to rows that it was not learned from. No row meets
+    itself, so that, unlike the alignment within a few held-out rows, it is not the larger the
+    fewer they are. NaN where there is nothing to align, such as a single row. K is overwritten.
+    """
+    K -= (rows.weight @ K) / rows.total
+    K -= (K @ columns.weight / columns.total)[:, None]
+    inner = float(np.vdot(rows.weighted, K @ columns.weighted))
+    squares = float(rows.weight @ np.square(K, out=K) @ columns.weight)
+    between = (rows.centred.T @ rows.weighted, columns.centred.T @ columns.weighted)
+    norms = np.sqrt(squares * float(np.vdot(*between)))
+    return inner / norms if norms > 0 else float("nan")

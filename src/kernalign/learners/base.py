@@ -84,15 +84,35 @@ class Learner(BaseEstimator, ABC):
             target = infer_target(y, weight)
             return self.fit_target(X, target, getattr(self, "feature_names_in_", None))
 
+    def learn_after(
+        self,
+        simpler: Learner,
+        X: Array,
+        target: Target,
+        feature_names: Sequence[str] | None = None,
+    ) -> Learned:
+        """`learn`, given a simpler learner that was fitted to the same rows: a place to start."""
+        return self.learn(X, target, feature_names)
+
     def fit_target(
-        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+        self,
+        X: Array,
+        target: Target,
+        feature_names: Sequence[str] | None = None,
+        after: Learner | None = None,
     ) -> Self:
-        """`fit` for rows and a target that are known to be valid."""
+        """`fit` for rows and a target that are known to be valid.
+
+        after : a simpler learner fitted to the same rows.
+        """
         used = target.weight > 0
         if not used.all():
             X, target = X[used], target.rows(used)
         with blocks_in_threads():
-            learned = self.learn(X, target, feature_names)
+            if after is None:
+                learned = self.learn(X, target, feature_names)
+            else:
+                learned = self.learn_after(after, X, target, feature_names)
         self.kernel_ = learned.kernel
         self.alignment_ = learned.alignment
         self.history_ = learned.history

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
+from kernalign.learners.early_stopping import choose_length
 from kernalign.learners.greedy import Settings
 from kernalign.learners.ground import Ground
 from kernalign.learners.penalty import PATH, Choice, choose_penalty, penalised_problem
@@ -51,8 +53,10 @@ class ContinuousAlignment(Learner):
         feature (Gaussian, Laplacian and Matern with `ard=True`; others are not penalised). 0 is
         none, inf ties all parameters together. A sequence, or "path" for the paper's twenty
         values 10^-5 .. 10^14, is chosen from by the alignment on held-out rows.
+    early_stopping : bool
+        Take as many kernels as raise the alignment on held-out rows: later ones fit the noise.
     validation_fraction : float
-        Share of the rows held out to choose among penalties.
+        Share of the rows held out to choose among penalties and to stop early.
     n_starts : int
         Starts of the quasi-Newton search in each iteration, for several parameters.
     random_state : int, RandomState or None
@@ -65,7 +69,10 @@ class ContinuousAlignment(Learner):
     alignment_ : float
         Centred alignment of `kernel_` with the target kernel on the training rows.
     history_ : list of dict
-        One record per iteration: kernel, eta, objective of the search, alignment after it.
+        One record per iteration: kernel, eta, objective of the search, alignment after it, and the
+        weights of all kernels so far.
+    stopping_path_ : list of dict
+        With `early_stopping`, the alignment on the rows learned from and on held-out rows.
     penalty_ : float
         lambda in use, and `penalty_path_` the held-out alignment of each.
 
@@ -91,6 +98,7 @@ class ContinuousAlignment(Learner):
         selection: str = "slope",
         reweight: bool = False,
         penalty: float | Sequence[float] | str = 0.0,
+        early_stopping: bool = False,
         validation_fraction: float = 0.25,
         n_starts: int = 3,
         random_state: Any = 0,
@@ -104,6 +112,7 @@ class ContinuousAlignment(Learner):
         self.selection = selection
         self.reweight = reweight
         self.penalty = penalty
+        self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_starts = n_starts
         self.random_state = random_state
@@ -122,6 +131,11 @@ class ContinuousAlignment(Learner):
         families = family.resolve(X, feature_names, target.weight).members()
         choice = self._choose_penalty(families, X, target, settings, rng)
         problem = penalised_problem(Ground.of(families, X, rng), choice.penalty, settings)
+        stopping: list[dict[str, Any]] = []
+        if self.early_stopping:
+            fraction = float(self.validation_fraction)
+            length, stopping = choose_length(problem, X, target, fraction, rng)
+            problem = replace(problem, settings=replace(problem.settings, T=length))
         found = problem.solve(X, target, choice.atoms)
         if not found.aligned:
             warnings.warn(
@@ -131,13 +145,19 @@ class ContinuousAlignment(Learner):
                 stacklevel=find_stack_level(),
             )
         kernel = LearnedKernel(found.kernels, found.weights)
-        extra = {"penalty_": choice.penalty, "penalty_path_": choice.path}
+        extra = {
+            "penalty_": choice.penalty,
+            "penalty_path_": choice.path,
+            "stopping_path_": stopping,
+        }
         return Learned(kernel, found.alignment, found.history, extra=extra)
 
     def for_folds(self) -> ContinuousAlignment:
         copy: ContinuousAlignment = clone(self)
         if hasattr(self, "penalty_"):
             copy.penalty = self.penalty_
+        if getattr(self, "stopping_path_", None):
+            copy.early_stopping, copy.max_kernels = False, len(self.history_)
         return copy
 
     def _choose_penalty(
@@ -179,6 +199,7 @@ class ContinuousAlignment(Learner):
         check_choice(self, "start", ("identity", "best"))
         check_choice(self, "selection", ("slope", "step"))
         check_choice(self, "reweight", (True, False))
+        check_choice(self, "early_stopping", (True, False))
         for name in ("max_kernels", "n_starts"):
             check_count(self, name)
         return Settings(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
@@ -24,6 +25,8 @@ CRITERIA: dict[str, type[RidgeCriterion]] = {"evidence": Evidence, "loo": LeaveO
 TRIED, FEW_ROWS, FIRST_NOISE = 8, 200, 0.1
 #: Iterations of the search with tied parameters, which only has to come near.
 TIED_ITERATIONS = 12
+#: Rows of a fold of cross-validation that the criterion is evaluated on: a fit costs their cube.
+FOLD_ROWS = 500
 
 
 class ContinuousEvidence(Learner):
@@ -90,38 +93,70 @@ class ContinuousEvidence(Learner):
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
+        return self._learn(X, target, feature_names, None)
+
+    def learn_after(
+        self,
+        simpler: Learner,
+        X: Array,
+        target: Target,
+        feature_names: Sequence[str] | None = None,
+    ) -> Learned:
+        alike = isinstance(simpler, ContinuousEvidence) and hasattr(simpler, "point_")
+        return self._learn(X, target, feature_names, simpler.point_ if alike else None)
+
+    def for_folds(self) -> ContinuousEvidence:
+        copy: ContinuousEvidence = clone(self)
+        copy.max_rows = min(self.max_rows, FOLD_ROWS)
+        return copy
+
+    def _learn(
+        self,
+        X: Array,
+        target: Target,
+        feature_names: Sequence[str] | None,
+        start: Point | None,
+    ) -> Learned:
         families = self._families(X, target, feature_names)
         rng = generator(self.random_state)
         rows = rows_in_proportion(target, self.max_rows, rng)
-        ground = Ground.of(families, X[rows], rng)
-        tied = self._descent(ground, X[rows], target.rows(rows), np.inf)
-        few = rows[rows_in_proportion(target.rows(rows), FEW_ROWS, rng)]
-        start = self._common(ground, self._descent(ground, X[few], target.rows(few), np.inf))
+        X_rows, T_rows = X[rows], target.rows(rows)
+        ground = Ground.of(families, X_rows, rng)
         alone = ground.all_tied or np.isinf(self.penalty)
-        point = tied.minimise(start, self.max_iter if alone else TIED_ITERATIONS)
-        descent = tied
+        descents = []
+        if start is None or alone or not _fits(start, ground):
+            few = rows_in_proportion(T_rows, FEW_ROWS, rng)
+            start = self._common(ground, self._descent(ground, X_rows[few], T_rows.rows(few)))
+            descents.append(self._descent(ground, X_rows, T_rows))
+            start = descents[0].minimise(start, self.max_iter if alone else TIED_ITERATIONS)
+            if not alone:
+                start = replace(start, z=[ground.untied(f, z) for f, z in enumerate(start.z)])
+        point = start
         if not alone:
-            descent = self._descent(ground, X[rows], target.rows(rows), float(self.penalty))
-            z = [ground.untied(f, value) for f, value in enumerate(point.z)]
-            point = descent.minimise(replace(point, z=z), self.max_iter)
-            point = descent.switched_off(point)
+            descents.append(self._descent(ground, X_rows, T_rows, float(self.penalty)))
+            point = descents[-1].minimise(start, self.max_iter)
+        descent = descents[-1]
+        final = descent.switched_off(point)
         kernels = [
             BaseKernel(family, family.from_search(z))
-            for family, z in zip(descent.families, point.z, strict=True)
+            for family, z in zip(descent.families, final.z, strict=True)
         ]
         sizes = Sizes.of(kernels, X, target, "none", scale_free=True)
-        weights = np.exp(point.s)
+        weights = np.exp(final.s)
         return Learned(
             kernel=combination(kernels, weights, sizes),
             alignment=combined_alignment(weights, sizes, target),
-            history=[*tied.history, *(descent.history if descent is not tied else [])],
+            history=[record for d in descents for record in d.history],
             extra={
-                "criterion_": descent.value(point),
-                "noise_": float(np.exp(point.log_noise)),
+                "criterion_": descent.value(final),
+                "noise_": float(np.exp(final.log_noise)),
+                "point_": point,
             },
         )
 
-    def _descent(self, ground: Ground, X: Array, target: Target, penalty: float) -> Descent:
+    def _descent(
+        self, ground: Ground, X: Array, target: Target, penalty: float = np.inf
+    ) -> Descent:
         """The criterion on some rows, of the tied families where the penalty is infinite."""
         tied = np.isinf(penalty)
         families = ground.tied if tied else ground.families
@@ -159,3 +194,8 @@ class ContinuousEvidence(Learner):
                 f"Gaussian(ard=True). Got {family!r} instead."
             )
         return family.resolve(X, feature_names, target.weight).members()
+
+
+def _fits(point: Point, ground: Ground) -> bool:
+    """Whether a point found by another learner has parameters of these families."""
+    return [z.size for z in point.z] == [space.p for space in ground.spaces]

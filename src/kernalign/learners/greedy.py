@@ -193,6 +193,7 @@ def replay(
                 "eta": float(K.padded()[FIRST_ATOM + t]),
                 "objective": objective,
                 "alignment": F.value(K),
+                "weights": K.padded()[FIRST_ATOM : FIRST_ATOM + t + 1].tolist(),
             }
         )
     # The identity steers the path; it is not part of the kernel that predicts.

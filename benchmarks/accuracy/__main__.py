@@ -1,0 +1,5 @@
+"""python -m benchmarks.accuracy"""
+
+from benchmarks.accuracy.run import main
+
+main()

@@ -1,0 +1,216 @@
+"""The methods compared: problem -> error, seconds of fitting and of predicting.
+
+Errors are shares of wrong classes, or squared errors in units of the variance of the test response.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.gaussian_process import GaussianProcessClassifier, GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC, SVR
+
+from experiments.problems import Problem
+from kernalign import KernelClassifier, KernelRegressor
+
+#: The grid that the default fit replaces: 21 x 8, gamma around one over the number of features.
+C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)
+GAMMAS = 2.0 ** np.arange(-5, 3) * 2
+#: More rows than this, and a Gaussian process of scikit-learn takes too long.
+MOST_ROWS = {"GP": 1000, "GP per feature": 300}
+TUNED = 30
+
+
+class TooLargeError(RuntimeError):
+    """A method is not asked for so many rows or classes."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Fit an estimator and measure it."""
+
+    make: Callable[[np.ndarray], Any]
+    most_rows: int | None = None
+
+    def __call__(self, problem: Problem) -> dict[str, Any]:
+        X, y = problem.train
+        if self.most_rows is not None and len(X) > self.most_rows:
+            raise TooLargeError(f"not asked for more than {self.most_rows} rows")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = self.make(X)
+            start = time.process_time()
+            model.fit(X, y)
+            fitted = time.process_time()
+            found = model.predict(problem.test[0])
+        predicted = time.process_time()
+        return {
+            "error": error_of(problem.test[1], found),
+            "fit_seconds": round(fitted - start, 4),
+            "predict_seconds": round(predicted - fitted, 4),
+        }
+
+
+def error_of(y: np.ndarray, found: np.ndarray) -> float:
+    if y.dtype.kind == "f":
+        return float(np.mean((y - found) ** 2) / y.var())
+    return float(np.mean(y != found))
+
+
+def tuned_svc(X: np.ndarray) -> Any:
+    return GridSearchCV(SVC(), {"C": C_GRID, "gamma": GAMMAS / X.shape[1]}, cv=5)
+
+
+def tuned_svr(X: np.ndarray) -> Any:
+    grid = {"C": C_GRID[8::2], "gamma": GAMMAS / X.shape[1], "epsilon": [0.03, 0.1, 0.3]}
+    return Scaled(GridSearchCV(SVR(), grid, cv=5))
+
+
+class Scaled:
+    """A regressor on a response of mean zero and spread one."""
+
+    def __init__(self, model: Any):
+        self.model = model
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Scaled:
+        self.mean, self.spread = y.mean(), y.std()
+        self.model.fit(X, (y - self.mean) / self.spread)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.model.predict(X) * self.spread + self.mean
+
+
+def process(X: np.ndarray, each: bool, classes: bool) -> Any:
+    scale = np.sqrt(X.shape[1]) * (np.ones(X.shape[1]) if each else 1.0)
+    kernel = ConstantKernel(1.0, (1e-2, 1e4)) * RBF(scale, (1e-2, 1e4))
+    if classes:
+        return GaussianProcessClassifier(kernel)
+    return Scaled(GaussianProcessRegressor(kernel + WhiteKernel(0.1), alpha=1e-8))
+
+
+class Rfm:
+    """xRFM; tuned: the best of random settings on a fifth of the rows."""
+
+    def __init__(self, tuned: bool):
+        self.tuned = tuned
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Rfm:
+        import torch
+
+        torch.manual_seed(0)
+        self.numbers = y.dtype.kind == "f"
+        self.classes = None if self.numbers else np.unique(y)
+        rng = np.random.default_rng(0)
+        order = rng.permutation(len(X))
+        held, rest = np.split(order, [max(2, len(X) // 5)])
+        best = np.inf
+        for settings in self._settings(rng):
+            model = self._fit(X[rest], y[rest], X[held], y[held], settings)
+            error = error_of(y[held], self._decide(model, X[held]))
+            if error < best:
+                best, self.model = error, model
+        return self
+
+    def _settings(self, rng: np.random.Generator) -> list[dict[str, Any] | None]:
+        if not self.tuned:
+            return [None]
+        return [
+            {
+                "model": {
+                    "kernel": str(rng.choice(["l2", "l2_high_dim"])),
+                    "exponent": float(rng.uniform(0.7, 1.4)),
+                    "bandwidth": float(np.exp(rng.uniform(np.log(1), np.log(200)))),
+                    "diag": bool(rng.integers(2)),
+                    "bandwidth_mode": "constant",
+                },
+                "fit": {
+                    "reg": float(np.exp(rng.uniform(np.log(1e-6), np.log(10)))),
+                    "iters": 5,
+                    "verbose": False,
+                    "early_stop_rfm": True,
+                },
+            }
+            for _ in range(TUNED)
+        ]
+
+    def _fit(self, X: Any, y: Any, X_held: Any, y_held: Any, settings: Any) -> Any:
+        import torch
+        from xrfm import xRFM
+
+        options: dict[str, Any] = {} if settings is None else {"rfm_params": settings}
+        metric = "mse" if self.numbers else "accuracy"
+        model = xRFM(device=torch.device("cpu"), tuning_metric=metric, **options)
+        data = [self._tensor(v) for v in (X, self._labels(y), X_held, self._labels(y_held))]
+        model.fit(*data)
+        return model
+
+    def _labels(self, y: np.ndarray) -> np.ndarray:
+        if self.numbers:
+            return y[:, None]
+        codes = np.searchsorted(self.classes, y)
+        return codes[:, None] if len(self.classes) == 2 else np.eye(len(self.classes))[codes]
+
+    def _tensor(self, values: np.ndarray) -> Any:
+        import torch
+
+        return torch.as_tensor(np.asarray(values, dtype=np.float32))
+
+    def _decide(self, model: Any, X: np.ndarray) -> np.ndarray:
+        out = np.asarray(model.predict(self._tensor(X)), dtype=float)
+        out = out.reshape(len(X), -1)
+        if self.numbers:
+            return out[:, 0]
+        if out.shape[1] == 1:
+            return self.classes[(out[:, 0] > 0.5).astype(int)]
+        return self.classes[out.argmax(axis=1)]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self._decide(self.model, X)
+
+
+def classifiers() -> dict[str, Fit]:
+    found = {
+        "kernalign": Fit(lambda X: KernelClassifier()),
+        "tuned SVC": Fit(tuned_svc),
+        "boosting": Fit(lambda X: HistGradientBoostingClassifier(random_state=0)),
+        "forest": Fit(lambda X: RandomForestClassifier(500, random_state=0)),
+        "logistic": Fit(lambda X: LogisticRegressionCV(10, max_iter=2000)),
+        "GP": Fit(lambda X: process(X, False, True), MOST_ROWS["GP"]),
+        "GP per feature": Fit(lambda X: process(X, True, True), MOST_ROWS["GP per feature"]),
+    }
+    return found | _rfm()
+
+
+def regressors() -> dict[str, Fit]:
+    found = {
+        "kernalign": Fit(lambda X: KernelRegressor()),
+        "tuned SVR": Fit(tuned_svr),
+        "boosting": Fit(lambda X: HistGradientBoostingRegressor(random_state=0)),
+        "forest": Fit(lambda X: RandomForestRegressor(500, random_state=0)),
+        "ridge": Fit(lambda X: RidgeCV(C_GRID)),
+        "GP": Fit(lambda X: process(X, False, False), MOST_ROWS["GP"]),
+        "GP per feature": Fit(lambda X: process(X, True, False), MOST_ROWS["GP per feature"]),
+    }
+    return found | _rfm()
+
+
+def _rfm() -> dict[str, Fit]:
+    if importlib.util.find_spec("xrfm") is None:
+        return {}
+    return {"xRFM": Fit(lambda X: Rfm(False)), "xRFM tuned": Fit(lambda X: Rfm(True))}

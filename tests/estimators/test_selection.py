@@ -1,0 +1,222 @@
+"""The choice of kernel, machine and C: the simplest that is as good as the best, told honestly."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from kernalign import (
+    AlignmentWarning,
+    ContinuousAlignment,
+    ContinuousEvidence,
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    LpNormMKL,
+)
+from kernalign.estimators.machines import RidgeClassifier, RidgeRegressor
+from kernalign.estimators.selection import select
+from kernalign.estimators.stages import Candidate, Outputs, Problem, Stages
+from kernalign.gram import Target
+
+VALUES = np.array([1.0, 2.0])
+N, FOLDS = 40, 4
+
+
+class Told(Stages):
+    """Candidates whose loss on each row is given: (values, rows) by candidate."""
+
+    def __init__(self, losses):
+        self.candidates = [Candidate(k) for k in range(len(losses))]
+        self.losses = losses
+
+    def path(self, train, test, values):
+        rows = test.X[:, 0].astype(int)
+        for candidate, losses in zip(self.candidates, self.losses, strict=True):
+            yield Outputs(candidate, losses[:, rows], 0.5)
+
+    def train(self, problem, candidate, C): ...
+
+    def outputs(self, candidate, machine, K): ...
+
+    def learner(self, candidate): ...
+
+    def machine_name(self, candidate): ...
+
+
+def choose(*losses, weight=None):
+    """Run the selection on losses of rows, folds of neighbours."""
+    target = Target(np.zeros((N, 1)), np.ones(N) if weight is None else weight)
+    problem = Problem(np.arange(N, dtype=float)[:, None], np.zeros(N), target, None)
+    parts = np.array_split(np.arange(N), FOLDS)
+    folds = [(np.setdiff1d(np.arange(N), part), part) for part in parts]
+    return select(Told(list(losses)), problem, VALUES, folds, lambda y, outputs: outputs)
+
+
+def wrong(*rows):
+    """Losses at two C: wrong in all rows at the first, in the given rows at the second."""
+    losses = np.ones((2, N))
+    losses[1] = np.isin(np.arange(N), rows)
+    return losses
+
+
+def test_the_simpler_candidate_is_kept_within_a_standard_error():
+    # Better in one row of 40: a difference of 0.025 with a standard error of 0.025.
+    assert choose(wrong(0, 1), wrong(0)).candidate == Candidate(0)
+
+
+def test_the_complex_candidate_is_taken_where_it_is_clearly_better():
+    found = choose(wrong(*range(10)), wrong(0))
+    assert found.candidate == Candidate(1)
+    assert found.C == 2.0
+    assert found.losses[Candidate(1)][1] == pytest.approx(1 / N)
+
+
+def test_ties_between_c_go_to_the_stronger_regularisation():
+    assert choose(np.zeros((2, N))).C == 1.0
+
+
+def test_weights_count_as_rows():
+    heavy = np.ones(N)
+    heavy[:4] = 1000
+    light = choose(wrong(*range(8)), wrong(*range(3, 12)))
+    found = choose(wrong(*range(8)), wrong(*range(3, 12)), weight=heavy)
+    assert light.candidate == Candidate(0)
+    assert found.candidate == Candidate(1)
+
+
+def test_no_row_has_a_say_in_the_choice_that_it_judges():
+    # Each candidate is perfect in one fold and wrong in the others, so the fold that judges is
+    # always judged by a candidate that the other folds prefer.
+    parts = np.array_split(np.arange(N), FOLDS)
+    losses = [wrong(*np.setdiff1d(np.arange(N), part)) for part in parts]
+    found = choose(*losses)
+    assert found.losses[found.candidate].min() == pytest.approx(0.75)
+    assert found.honest[0] == 1.0
+
+
+def test_the_honest_error_of_a_single_candidate_is_its_error():
+    found = choose(wrong(*range(0, N, 5)))
+    assert found.honest[0] == pytest.approx(found.losses[Candidate(0)].min())
+    assert found.honest[1] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_ridge_classifier_solves_its_equations(n_classes):
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(30, 2)), rng.uniform(0.5, 2, 30)
+    codes = np.arange(30) % n_classes
+    K = Gaussian().at(1.0)(X)
+    Y = 2 * np.eye(n_classes)[codes] - 1 if n_classes > 2 else (2.0 * codes - 1)[:, None]
+    mean = weight @ Y / weight.sum()
+    for C in (0.1, 10.0):
+        expected = K @ np.linalg.solve(K + np.diag(1 / (C * weight)), Y - mean) + mean
+        machine = RidgeClassifier()
+        found = machine.outputs(machine.fit(K, codes, weight, C), K)
+        path = machine.path(K, codes, weight, K, np.array([C]))[0]
+        for out in (found, path):
+            assert out.shape == ((30,) if n_classes == 2 else (30, 3))
+            np.testing.assert_allclose(out.reshape(30, -1), expected, atol=1e-10)
+
+
+def test_ridge_regressor_takes_several_responses():
+    rng = np.random.default_rng(0)
+    K, Y = Gaussian().at(1.0)(rng.normal(size=(20, 2))), rng.normal(size=(20, 2))
+    machine, weight = RidgeRegressor(), np.ones(20)
+    both = machine.path(K, Y, weight, K, VALUES)
+    for c in range(2):
+        one = machine.path(K, Y[:, c], weight, K, VALUES)
+        np.testing.assert_allclose(both[..., c], one, atol=1e-12)
+
+
+def noisy_product(n=300, d=12, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X, (X[:, 3] * X[:, 7] > 0).astype(int)
+
+
+def test_default_takes_a_bandwidth_per_feature_where_features_differ():
+    X, y = noisy_product()
+    clf = KernelClassifier().fit(X, y)
+    assert clf.candidate_.kernel > 0
+    relevance = 1 / clf.kernel_.kernels[0].sigma ** 2
+    assert set(np.argsort(relevance)[-2:]) == {3, 7}
+    X_test, y_test = noisy_product(seed=1)
+    plain = KernelClassifier(ContinuousAlignment()).fit(X, y)
+    assert clf.score(X_test, y_test) > plain.score(X_test, y_test) + 0.15
+    assert abs(clf.cv_error_ - (1 - clf.score(X_test, y_test))) < 0.06
+
+
+def test_default_keeps_one_bandwidth_where_features_are_alike():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 10)) + (2 * y[:, None] - 1) * 0.6
+    assert KernelClassifier().fit(X, y).candidate_.kernel == 0
+
+
+def test_default_of_one_feature_has_no_kernel_to_choose():
+    X = np.linspace(-3, 3, 60)[:, None]
+    model = KernelRegressor().fit(X, np.sin(X[:, 0]))
+    assert [type(record["learner"]) for record in model.path_] == [ContinuousAlignment]
+
+
+def test_path_tells_training_from_held_out_alignment():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 30)), rng.integers(2, size=80)
+    overfitting = ContinuousAlignment(Gaussian(ard=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AlignmentWarning)
+        clf = KernelClassifier([ContinuousAlignment(), overfitting]).fit(X, y)
+    assert len(clf.path_) == 4
+    assert sum(record["chosen"] for record in clf.path_) == 1
+    bold = clf.path_[2]
+    assert bold["alignment"] > bold["held_out_alignment"] + 0.1
+    chosen = next(record for record in clf.path_ if record["chosen"])
+    assert chosen["C"] == clf.C_
+    assert chosen["error"] == clf.cv_results_["error"].min()
+
+
+def test_a_number_for_c_still_leaves_the_kernel_to_choose():
+    X, y = noisy_product(150)
+    learners = [ContinuousAlignment(), ContinuousEvidence(penalty=0.3)]
+    assert KernelClassifier(learners, C=1.0).fit(X, y).candidate_.kernel == 1
+
+
+def test_regressor_chooses_too():
+    X, _ = noisy_product(200)
+    y = np.sin(2 * X[:, 0]) + 0.1 * X[:, 5]
+    model = KernelRegressor().fit(X, y)
+    assert model.candidate_.kernel > 0
+    assert model.cv_error_ < 0.1 * y.var()
+
+
+@pytest.mark.parametrize("estimator", [KernelClassifier, KernelRegressor])
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        ([], "must name at least one learner. Got an empty list"),
+        ([ContinuousAlignment(), "ca"], "or a list of them .* Got 'ca' instead"),
+        (
+            [ContinuousAlignment(), LpNormMKL([Gaussian().at(1.0)])],
+            "LpNormMKL trains its own machine and cannot be one of several",
+        ),
+    ],
+)
+def test_bad_lists_of_learners(estimator, learner, message):
+    X, y = noisy_product(30)
+    with pytest.raises(ValueError, match=message):
+        estimator(learner).fit(X, y)
+
+
+def test_folds_do_not_repeat_the_warnings_of_the_fit():
+    X, y = np.zeros((20, 2)), np.arange(20) % 2
+    with pytest.warns(AlignmentWarning) as caught:
+        KernelClassifier(ContinuousAlignment()).fit(X, y)
+    assert len(caught) == 1
+
+
+def test_a_kernel_that_fits_noise_is_called_so():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 30)), rng.integers(2, size=80)
+    with pytest.warns(AlignmentWarning, match="it fits their noise"):
+        KernelClassifier(ContinuousAlignment(Gaussian(ard=True))).fit(X, y)
