@@ -19,6 +19,7 @@ NAMES = (
     "start_up",
     "options",
     "methods",
+    "peers",
 )
 
 

@@ -1,0 +1,175 @@
+"""Test error and time of a fit beside what people would use instead.
+
+Peers that are not installed are left out. With all of them the table goes to
+docs/measured/peers.rst, which the documentation shows.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, make_classification, make_moons
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from benchmarks import _peer_methods as methods
+from benchmarks._row import Row
+from benchmarks.sine import sine_problem
+
+SEEDS = 3
+TABLE = Path(__file__).parents[1] / "docs" / "measured" / "peers.rst"
+
+Data = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str
+    fit: Callable[[np.ndarray, np.ndarray], methods.Predict]
+    #: Packages it needs beyond kernalign's own.
+    needs: tuple[str, ...] = ()
+    #: Whether it is meant for a single feature, or for several; None for both.
+    one_feature: bool | None = None
+
+
+METHODS = (
+    Method("kernalign, one bandwidth", methods.one_bandwidth),
+    Method("kernalign, one per feature", methods.one_per_feature, one_feature=False),
+    Method("kernalign, frequencies", methods.frequencies, one_feature=True),
+    Method("GridSearchCV(SVC)", methods.grid_search),
+    Method("MKLpy EasyMKL", methods.easy_mkl, ("MKLpy", "cvxopt", "torch")),
+    Method("xRFM, defaults", methods.xrfm_default, ("xrfm", "torch")),
+    Method("xRFM, tuned", methods.xrfm_tuned, ("xrfm", "torch")),
+    Method("GPyTorch, one per feature", methods.gpytorch_ard, ("gpytorch", "torch")),
+)
+
+
+def moons(seed: int) -> Data:
+    X, y = make_moons(3000, noise=0.2, random_state=seed)
+    noise = np.random.default_rng(seed).standard_normal((3000, 48))
+    return _cut(np.hstack([X, noise]), y, 1000)
+
+
+def clusters(seed: int) -> Data:
+    X, y = make_classification(
+        5000,
+        20,
+        n_informative=8,
+        n_redundant=4,
+        n_clusters_per_class=4,
+        flip_y=0.01,
+        random_state=seed,
+    )
+    return _cut(X, y, 1000)
+
+
+def breast_cancer(seed: int) -> Data:
+    X, y = load_breast_cancer(return_X_y=True)
+    X, X_test, y, y_test = train_test_split(X, y, train_size=284, stratify=y, random_state=seed)
+    return X, y, X_test, y_test
+
+
+def sines(seed: int) -> Data:
+    X, y = sine_problem(2500, np.random.default_rng(seed))
+    return _cut(X, (y > 0).astype(int), 500)
+
+
+def _cut(X: np.ndarray, y: np.ndarray, n: int) -> Data:
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+TASKS = {
+    "two moons + 48 noise features, n = 1000": moons,
+    "make_classification, 20 features, n = 1000": clusters,
+    "breast cancer, n = 284": breast_cancer,
+    "sines, n = 500": sines,
+}
+
+
+def missing(method: Method) -> list[str]:
+    return [name for name in method.needs if importlib.util.find_spec(name) is None]
+
+
+def measure(method: Method, task: Callable[[int], Data]) -> tuple[np.ndarray, np.ndarray]:
+    """Test errors in % and processor seconds of the fits, one of each per seed."""
+    errors, seconds = [], []
+    for seed in range(SEEDS):
+        X, y, X_test, y_test = task(seed)
+        scaler = StandardScaler().fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+        start = time.process_time()
+        predict = method.fit(X, y)
+        seconds.append(time.process_time() - start)
+        errors.append(100 * np.mean(predict(X_test) != y_test))
+    return np.array(errors), np.array(seconds)
+
+
+def run() -> Iterator[Row]:
+    absent = sorted({name for method in METHODS for name in missing(method)})
+    with warnings.catch_warnings(), threadpool_limits(1):
+        warnings.simplefilter("ignore")
+        one_torch_thread()
+        columns = []
+        for task, data in TASKS.items():
+            one = data(0)[0].shape[1] == 1
+            cells = {}
+            for method in METHODS:
+                if missing(method) or method.one_feature not in (None, one):
+                    continue
+                errors, seconds = measure(method, data)
+                cells[method.name] = (errors.mean(), errors.std(ddof=1), seconds.mean())
+                what = f"{task.split(',')[0]}: {method.name}"
+                yield Row(what, f"{errors.mean():.1f} %", f"{seconds.mean():.1f} s")
+            columns.append(cells)
+    if absent:
+        yield Row(f"table not written, not installed: {', '.join(absent)}", "skipped")
+        return
+    TABLE.write_text(table(columns), encoding="utf-8")
+    yield Row(f"table written to {TABLE.relative_to(TABLE.parents[2])}", "done")
+
+
+def one_torch_thread() -> None:
+    """Processor seconds compare only on one thread each."""
+    if importlib.util.find_spec("torch") is not None:
+        import torch
+
+        torch.set_num_threads(1)
+
+
+def table(columns: list[dict[str, tuple[float, float, float]]]) -> str:
+    """A list-table: a method a row, a task a column, error ± deviation and seconds in a cell."""
+    lines = [
+        ".. This file is written by: python -m benchmarks peers",
+        "",
+        ".. list-table::",
+        "   :header-rows: 1",
+        "   :stub-columns: 1",
+        "   :class: peers",
+        "",
+        "   * - ",
+        *(f"     - {task}" for task in TASKS),
+    ]
+    for method in METHODS:
+        cells = [column.get(method.name) for column in columns]
+        lines.append(f"   * - {method.name}")
+        for cell, column in zip(cells, columns, strict=True):
+            if cell is None:
+                lines.append("     -")
+                continue
+            error, deviation, seconds = cell
+            shown = f"{error:.1f} ± {deviation:.1f} %"
+            if error == min(value[0] for value in column.values()):
+                shown = f"**{shown}**"
+            lines.append(f"     - {shown} ({seconds:.1f} s)")
+    packages = ["scikit-learn", "MKLpy", "xrfm", "gpytorch", "torch"]
+    used = ", ".join(f"{name} {version(name)}" for name in packages)
+    lines += ["", f"Mean and standard deviation over {SEEDS} data sets or splits. {used}.", ""]
+    return "\n".join(lines)
