@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
+import sys
 import warnings
-from typing import Any
+from pathlib import Path
 
 import kernalign
 
+sys.path.insert(0, str(Path(__file__).parent))
 # Examples are measured beside each other on few cores: one thread of BLAS each.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # A warning in an example is an error of the example.
@@ -24,6 +25,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "numpydoc",
+    "docstrings",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["measured/*", "_build", "gallery/*.py", "gallery/*.ipynb", "gallery/*.json"]
@@ -64,18 +66,3 @@ html_show_sourcelink = False
 html_copy_source = False
 pygments_style = "friendly"
 pygments_dark_style = "native"
-
-
-def escape_bars(
-    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
-    """|x| is a norm in docstrings, and would be a substitution in reStructuredText."""
-    for i, line in enumerate(lines):
-        if not line.lstrip().startswith((">>>", "...")):
-            parts = re.split(r"(`[^`]*`)", line)
-            lines[i] = "".join(p if p.startswith("`") else p.replace("|", r"\|") for p in parts)
-
-
-def setup(app: Any) -> None:
-    # Before numpydoc takes the docstring apart.
-    app.connect("autodoc-process-docstring", escape_bars, priority=100)

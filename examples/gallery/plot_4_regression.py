@@ -22,8 +22,8 @@ X = t[:, None]
 
 # %%
 # The bounds say what we know: the drift is slower than two years, the swing at least three
-# radians a year. The target kernel is y y'. Kernel ridge regression is the machine; its ridge is chosen by
-# cross-validation.
+# radians a year. The target kernel is y y'. Kernel ridge regression is the machine; its ridge is
+# chosen by cross-validation.
 
 families = AnyOf(Gaussian(bounds=(2, 20)), Dirichlet(bounds=(3, 20)))
 union = KernelRegressor(ContinuousAlignment(families)).fit(X, y)
