@@ -55,7 +55,8 @@ sphinx_gallery_conf = {
     "doc_module": ("kernalign",),
     "backreferences_dir": "gallery/backreferences",
     "reference_url": {"kernalign": None},
-    "plot_gallery": "True",
+    # As wide as the pictures are, so that their thumbnails have no margins.
+    "thumbnail_size": (500, 200),
 }
 
 html_theme = "furo"

@@ -25,7 +25,9 @@ X_train, y_train, X_test, y_test = X[:400], y[:400], X[400:], y[400:]
 # One bandwidth for all features, then one for each. Both choose C by cross-validation.
 
 one = KernelClassifier(ContinuousAlignment(Gaussian())).fit(X_train, y_train)
-many = KernelClassifier(ContinuousAlignment(Gaussian(ard=True))).fit(X_train, y_train)
+many = KernelClassifier(ContinuousAlignment(Gaussian(ard=True))).fit(
+    X_train, y_train
+)
 for name, model in (("one bandwidth", one), ("one per feature", many)):
     print(f"{name:16} test error {100 * (1 - model.score(X_test, y_test)):4.1f} %")
 
@@ -33,8 +35,12 @@ for name, model in (("one bandwidth", one), ("one per feature", many)):
 # The relevance of a feature is 1/sigma², summed over the learned kernels by their weights.
 
 kernel = many.kernel_
-relevance = sum(w / k.sigma**2 for w, k in zip(kernel.weights, kernel.kernels, strict=True))
-print(f"features without any relevance: {np.sum(relevance == 0)} of {relevance.size}")
+relevance = sum(
+    w / k.sigma**2 for w, k in zip(kernel.weights, kernel.kernels, strict=True)
+)
+print(
+    f"features without any relevance: {np.sum(relevance == 0)} of {relevance.size}"
+)
 
 # %%
 # On the left the decision over the two moons, with every noise feature at zero; on the right the
@@ -47,9 +53,22 @@ grid[:, 0], grid[:, 1] = first.ravel(), second.ravel()
 decision = many.decision_function(grid).reshape(first.shape)
 left.contourf(first, second, decision, levels=20, cmap="coolwarm", alpha=0.6)
 left.contour(first, second, decision, levels=[0], colors="k")
-left.scatter(*X_train[:, :2].T, c=y_train, cmap="coolwarm", s=12, edgecolors="k", linewidths=0.3)
-left.set(title="Decision over the two moons", xlabel="feature 1", ylabel="feature 2")
+left.scatter(
+    *X_train[:, :2].T,
+    c=y_train,
+    cmap="coolwarm",
+    s=12,
+    edgecolors="k",
+    linewidths=0.3,
+)
+left.set(
+    title="Decision over the two moons", xlabel="feature 1", ylabel="feature 2"
+)
 right.bar(np.arange(1, relevance.size + 1), relevance / relevance.sum(), color="C1")
-right.set(title="Two features matter, 18 do not", xlabel="feature", ylabel="share of relevance")
+right.set(
+    title="Two features matter, 18 do not",
+    xlabel="feature",
+    ylabel="share of relevance",
+)
 right.set_xticks([1, 5, 10, 15, 20])
 plt.show()

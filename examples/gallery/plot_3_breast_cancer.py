@@ -47,7 +47,9 @@ learner = ContinuousAlignment(Gaussian(ard=True), penalty=1e-3)
 pipe = make_pipeline(StandardScaler(), KernelClassifier(learner))
 pipe.set_output(transform="pandas").fit(X_train, y_train)
 kernel = pipe[-1].kernel_
-relevance = sum(w / k.sigma**2 for w, k in zip(kernel.weights, kernel.kernels, strict=True))
+relevance = sum(
+    w / k.sigma**2 for w, k in zip(kernel.weights, kernel.kernels, strict=True)
+)
 print(f"test error {100 * (1 - pipe.score(X_test, y_test)):.1f} %")
 
 # %%
@@ -56,11 +58,15 @@ print(f"test error {100 * (1 - pipe.score(X_test, y_test)):.1f} %")
 # replaceable.
 
 lost = permutation_importance(pipe, X_test, y_test, n_repeats=5, random_state=0)
-top = np.argsort(relevance)[-12:]
+top = np.argsort(relevance)[-8:]
 names = data.data.columns[top]
-figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), sharey=True, layout="constrained")
+figure, (left, right) = plt.subplots(
+    1, 2, figsize=(10, 4.4), sharey=True, layout="constrained"
+)
 left.barh(names, relevance[top] / relevance.sum(), color="C0")
 left.set(title="Relevance in the kernel", xlabel="share of 1/sigma²")
-right.barh(names, 100 * lost.importances_mean[top], xerr=100 * lost.importances_std[top])
+right.barh(
+    names, 100 * lost.importances_mean[top], xerr=100 * lost.importances_std[top]
+)
 right.set(title="Permutation importance", xlabel="points of accuracy lost")
 plt.show()

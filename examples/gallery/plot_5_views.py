@@ -15,7 +15,13 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
-from kernalign import AnyOf, ContinuousAlignment, Gaussian, KernelClassifier, Laplacian
+from kernalign import (
+    AnyOf,
+    ContinuousAlignment,
+    Gaussian,
+    KernelClassifier,
+    Laplacian,
+)
 
 images, y = load_digits(return_X_y=True)
 square = images.reshape(-1, 8, 8)
@@ -57,18 +63,27 @@ def error(learner):
     return 100 * (1 - fitted.score(X_test, y_test))
 
 
-alone = {name: error(ContinuousAlignment(f)) for name, f in zip(views, union.families, strict=True)}
+alone = {
+    name: error(ContinuousAlignment(f))
+    for name, f in zip(views, union.families, strict=True)
+}
 alone["all columns\nas one"] = error(ContinuousAlignment(Gaussian()))
 alone["learned\ncombination"] = 100 * (1 - model.score(X_test, y_test))
 share = dict.fromkeys(views, 0.0)
-for kernel, weight in zip(model.kernel_.kernels, model.kernel_.weights, strict=True):
-    name = next(n for n, c in columns.items() if c.start == kernel.family.columns[0])
+for kernel, weight in zip(
+    model.kernel_.kernels, model.kernel_.weights, strict=True
+):
+    name = next(
+        n for n, c in columns.items() if c.start == kernel.family.columns[0]
+    )
     share[name] += weight / model.kernel_.weights.sum()
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 left.bar(list(share), list(share.values()), color="C2")
 left.set(title="Share of the learned kernel", ylabel="share of the weights")
-bars = right.bar(list(alone), list(alone.values()), color=["C0"] * 4 + ["0.6", "C2"])
+bars = right.bar(
+    list(alone), list(alone.values()), color=["C0"] * 4 + ["0.6", "C2"]
+)
 right.bar_label(bars, fmt="%.1f")
 right.tick_params(axis="x", labelsize=8)
 right.set(title="Test error by view", ylabel="test error %")

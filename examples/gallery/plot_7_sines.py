@@ -12,7 +12,13 @@ Labels are the sign of a sum of three sines of one number. The Dirichlet kernel
 import matplotlib.pyplot as plt
 import numpy as np
 
-from kernalign import ContinuousAlignment, Dirichlet, Gaussian, KernelClassifier, centered_alignment
+from kernalign import (
+    ContinuousAlignment,
+    Dirichlet,
+    Gaussian,
+    KernelClassifier,
+    centered_alignment,
+)
 
 rng = np.random.default_rng(0)
 truth = np.sqrt([2, 12, 60])
@@ -39,12 +45,16 @@ sigma = np.linspace(0.05, 10, 400)
 target = np.outer(y, y)
 landscape = [centered_alignment(Dirichlet().at(s)(X), target) for s in sigma]
 found = [k.sigma[0] for k in model.kernel_.kernels]
-figure, (top, bottom) = plt.subplots(2, 1, figsize=(10, 5), sharex=True, layout="constrained")
+figure, (top, bottom) = plt.subplots(
+    2, 1, figsize=(10, 5), sharex=True, layout="constrained"
+)
 for ax in (top, bottom):
     for s in truth:
         ax.axvline(s, color="0.85", lw=7, zorder=0)
 top.plot(sigma, landscape, color="C3")
-top.set(ylabel="alignment", title="Alignment of one kernel (grey: the true frequencies)")
+top.set(
+    ylabel="alignment", title="Alignment of one kernel (grey: the true frequencies)"
+)
 bottom.vlines(found, 0, model.kernel_.weights, color="C0", lw=2)
 bottom.plot(found, model.kernel_.weights, "o", color="C0")
 bottom.set(xlabel="frequency", ylabel="weight", title="Kernels that were learned")
