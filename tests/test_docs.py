@@ -10,7 +10,7 @@ import kernalign
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(DOCS.rglob("*.rst"))
-GENERATED = {"gallery", "generated"}
+GENERATED = {"gallery", "generated", "sg_execution_times"}
 
 
 def words(name):
