@@ -1,12 +1,14 @@
 """Test error and time of a fit beside what people would use instead.
 
-Peers that are not installed are left out. With all of them the table goes to
-docs/measured/peers.rst, which the documentation shows.
+Peers that are not installed are left out. What has been measured is kept in out/peers.json, so
+that a run which was stopped goes on where it was; remove the file to measure anew. With all peers
+installed the table goes to docs/measured/peers.rst, which the documentation shows.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -25,7 +27,9 @@ from benchmarks._row import Row
 from benchmarks.sine import sine_problem
 
 SEEDS = 3
-TABLE = Path(__file__).parents[1] / "docs" / "measured" / "peers.rst"
+ROOT = Path(__file__).parents[1]
+TABLE = ROOT / "docs" / "measured" / "peers.rst"
+KEPT = ROOT / "out" / "peers.json"
 
 Data = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -98,42 +102,73 @@ def missing(method: Method) -> list[str]:
     return [name for name in method.needs if importlib.util.find_spec(name) is None]
 
 
-def measure(method: Method, task: Callable[[int], Data]) -> tuple[np.ndarray, np.ndarray]:
-    """Test errors in % and processor seconds of the fits, one of each per seed."""
-    errors, seconds = [], []
-    for seed in range(SEEDS):
-        X, y, X_test, y_test = task(seed)
-        scaler = StandardScaler().fit(X)
-        X, X_test = scaler.transform(X), scaler.transform(X_test)
-        start = time.process_time()
-        predict = method.fit(X, y)
-        seconds.append(time.process_time() - start)
-        errors.append(100 * np.mean(predict(X_test) != y_test))
-    return np.array(errors), np.array(seconds)
+def measure(method: Method, task: Callable[[int], Data], seed: int) -> tuple[float, float]:
+    """Test error in % and processor seconds of the fit."""
+    X, y, X_test, y_test = task(seed)
+    scaler = StandardScaler().fit(X)
+    X, X_test = scaler.transform(X), scaler.transform(X_test)
+    start = time.process_time()
+    predict = method.fit(X, y)
+    seconds = time.process_time() - start
+    return 100 * float(np.mean(predict(X_test) != y_test)), seconds
+
+
+@dataclass
+class Cell:
+    """Means over the data sets 0 .. repeats - 1 of a task."""
+
+    error: float = 0.0
+    seconds: float = 0.0
+    repeats: int = 0
+
+    def add(self, error: float, seconds: float) -> None:
+        self.repeats += 1
+        self.error += (error - self.error) / self.repeats
+        self.seconds += (seconds - self.seconds) / self.repeats
+
+
+Cells = dict[tuple[str, str], Cell]
+
+
+def kept() -> Cells:
+    if not KEPT.exists():
+        return {}
+    return {(task, method): Cell(*cell) for task, method, *cell in json.loads(KEPT.read_text())}
+
+
+def keep(cells: Cells) -> None:
+    KEPT.parent.mkdir(exist_ok=True)
+    rows = [[*key, cell.error, cell.seconds, cell.repeats] for key, cell in cells.items()]
+    KEPT.write_text(json.dumps(rows, indent=1))
 
 
 def run() -> Iterator[Row]:
     absent = sorted({name for method in METHODS for name in missing(method)})
+    cells = kept()
     with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore")
         one_torch_thread()
-        columns = []
-        for task, data in TASKS.items():
-            one = data(0)[0].shape[1] == 1
-            cells = {}
-            for method in METHODS:
-                if missing(method) or method.one_feature not in (None, one):
-                    continue
-                errors, seconds = measure(method, data)
-                cells[method.name] = (errors.mean(), errors.std(ddof=1), seconds.mean())
-                what = f"{task.split(',')[0]}: {method.name}"
-                yield Row(what, f"{errors.mean():.1f} %", f"{seconds.mean():.1f} s")
-            columns.append(cells)
+        # Every task and method once before any of them twice: a run that is stopped has them all.
+        for seed in range(SEEDS):
+            for task, data in TASKS.items():
+                one = data(0)[0].shape[1] == 1
+                for method in METHODS:
+                    if missing(method) or method.one_feature not in (None, one):
+                        continue
+                    cell = cells.setdefault((task, method.name), Cell())
+                    if cell.repeats > seed:
+                        continue
+                    cell.add(*measure(method, data, seed))
+                    keep(cells)
+                    if not absent:
+                        TABLE.write_text(table(cells), encoding="utf-8")
+    for (task, name), cell in cells.items():
+        what = f"{task.split(',')[0]}: {name}"
+        yield Row(what, f"{cell.error:.1f} %", f"{cell.seconds:.1f} s")
     if absent:
         yield Row(f"table not written, not installed: {', '.join(absent)}", "skipped")
-        return
-    TABLE.write_text(table(columns), encoding="utf-8")
-    yield Row(f"table written to {TABLE.relative_to(TABLE.parents[2])}", "done")
+    else:
+        yield Row(f"table written to {TABLE.relative_to(ROOT)}", "done")
 
 
 def one_torch_thread() -> None:
@@ -144,8 +179,8 @@ def one_torch_thread() -> None:
         torch.set_num_threads(1)
 
 
-def table(columns: list[dict[str, tuple[float, float, float]]]) -> str:
-    """A list-table: a method a row, a task a column, error ± deviation and seconds in a cell."""
+def table(cells: Cells) -> str:
+    """A list-table: a method a row, a task a column, error and seconds in a cell."""
     lines = [
         ".. This file is written by: python -m benchmarks peers",
         "",
@@ -158,18 +193,20 @@ def table(columns: list[dict[str, tuple[float, float, float]]]) -> str:
         *(f"     - {task}" for task in TASKS),
     ]
     for method in METHODS:
-        cells = [column.get(method.name) for column in columns]
         lines.append(f"   * - {method.name}")
-        for cell, column in zip(cells, columns, strict=True):
-            if cell is None:
-                lines.append("     -")
-                continue
-            error, deviation, seconds = cell
-            shown = f"{error:.1f} ± {deviation:.1f} %"
-            if error == min(value[0] for value in column.values()):
-                shown = f"**{shown}**"
-            lines.append(f"     - {shown} ({seconds:.1f} s)")
-    packages = ["scikit-learn", "MKLpy", "xrfm", "gpytorch", "torch"]
+        lines += [f"     -{shown(cells, task, method.name)}" for task in TASKS]
+    packages = ["kernalign", "scikit-learn", "MKLpy", "xrfm", "gpytorch", "torch"]
     used = ", ".join(f"{name} {version(name)}" for name in packages)
-    lines += ["", f"Mean and standard deviation over {SEEDS} data sets or splits. {used}.", ""]
+    lines += ["", f"In each cell test error, processor seconds, number of data sets. {used}.", ""]
     return "\n".join(lines)
+
+
+def shown(cells: Cells, task: str, method: str) -> str:
+    cell = cells.get((task, method), Cell())
+    if not cell.repeats:
+        return ""
+    least = min(c.error for (name, _), c in cells.items() if name == task and c.repeats)
+    error = f"{cell.error:.1f} %"
+    if cell.error == least:
+        error = f"**{error}**"
+    return f" {error} ({cell.seconds:.1f} s, {cell.repeats})"
