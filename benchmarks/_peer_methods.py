@@ -19,8 +19,12 @@ from kernalign import ContinuousAlignment, Dirichlet, Gaussian, KernelClassifier
 
 Predict = Callable[[np.ndarray], np.ndarray]
 
-#: What "tuned" tries of xRFM on its validation rows: kernel, bandwidth, one per feature, reg.
-XRFM_GRID = list(product(("l2", "l1"), (2.0, 5.0, 10.0, 20.0), (False, True), (1e-3, 1e-1)))
+#: Values of C, and of gamma: on tables, and on a single feature, where details can be far finer.
+C = GRID["C"]
+GAMMAS, GAMMAS_OF_ONE = GRID["gamma"], np.geomspace(0.1, 1e4, 8)
+#: What "tuned" tries of xRFM on its validation rows: bandwidths likewise, and the rest.
+WIDTHS, WIDTHS_OF_ONE = (2.0, 5.0, 10.0, 20.0), (0.02, 0.1, 0.5, 2.0)
+XRFM_REST = list(product(("l2", "l1"), (False, True), (1e-3, 1e-1)))
 #: Steps and rate of Adam on the evidence of the Gaussian process.
 STEPS, RATE = 100, 0.1
 
@@ -38,7 +42,12 @@ def frequencies(X: np.ndarray, y: np.ndarray) -> Predict:
 
 
 def grid_search(X: np.ndarray, y: np.ndarray) -> Predict:
-    return GridSearchCV(SVC(), GRID, cv=StratifiedKFold(5)).fit(X, y).predict
+    grid = {"C": C, "gamma": _gammas(X)}
+    return GridSearchCV(SVC(), grid, cv=StratifiedKFold(5)).fit(X, y).predict
+
+
+def _gammas(X: np.ndarray) -> np.ndarray:
+    return GAMMAS_OF_ONE if X.shape[1] == 1 else GAMMAS
 
 
 def easy_mkl(X: np.ndarray, y: np.ndarray) -> Predict:
@@ -46,14 +55,14 @@ def easy_mkl(X: np.ndarray, y: np.ndarray) -> Predict:
     import torch
     from MKLpy.algorithms import EasyMKL
 
-    gammas = np.geomspace(GRID["gamma"].min(), GRID["gamma"].max(), 20)
+    gammas = np.geomspace(_gammas(X).min(), _gammas(X).max(), 20)
     grams = [torch.from_numpy(rbf_kernel(X, gamma=gamma)) for gamma in gammas]
     weights = EasyMKL(learner=SVC()).fit(grams, torch.from_numpy(y)).solution.weights.numpy()
 
     def kernel(A: np.ndarray) -> np.ndarray:
         return sum(w * rbf_kernel(A, X, gamma=g) for w, g in zip(weights, gammas, strict=True))
 
-    machine = GridSearchCV(SVC(kernel="precomputed"), {"C": GRID["C"]}, cv=StratifiedKFold(5))
+    machine = GridSearchCV(SVC(kernel="precomputed"), {"C": C}, cv=StratifiedKFold(5))
     machine.fit(kernel(X), y)
     return lambda A: machine.predict(kernel(A))
 
@@ -63,7 +72,8 @@ def xrfm_default(X: np.ndarray, y: np.ndarray) -> Predict:
 
 
 def xrfm_tuned(X: np.ndarray, y: np.ndarray) -> Predict:
-    return _xrfm(X, y, XRFM_GRID)
+    widths = WIDTHS_OF_ONE if X.shape[1] == 1 else WIDTHS
+    return _xrfm(X, y, [(width, *rest) for width in widths for rest in XRFM_REST])
 
 
 def _xrfm(X: np.ndarray, y: np.ndarray, settings: list) -> Predict:
@@ -80,7 +90,7 @@ def _xrfm(X: np.ndarray, y: np.ndarray, settings: list) -> Predict:
     for setting in settings:
         params = None
         if setting is not None:
-            kernel, bandwidth, diag, reg = setting
+            bandwidth, kernel, diag, reg = setting
             model = {"kernel": kernel, "exponent": 1.0, "bandwidth": bandwidth, "diag": diag}
             model["bandwidth_mode"] = "constant"
             params = {"model": model, "fit": {"reg": reg, "iters": 5, "verbose": False}}

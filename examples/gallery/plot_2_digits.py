@@ -45,14 +45,15 @@ for ax in (left, right):
 plt.show()
 
 # %%
-# The images it is least sure of, with the digit it says and how likely it holds that to be.
+# The images it is least sure of: those whose best two classes are nearest to each other.
 
-probability = model.predict_proba(X_test)
-unsure = np.argsort(probability.max(axis=1))[:8]
+scores = np.sort(model.decision_function(X_test), axis=1)
+unsure = np.argsort(scores[:, -1] - scores[:, -2])[:8]
+said = model.predict(X_test[unsure])
 figure, axes = plt.subplots(1, 8, figsize=(10, 1.9), layout="constrained")
-for ax, i in zip(axes, unsure, strict=True):
+for ax, i, digit in zip(axes, unsure, said, strict=True):
     ax.imshow(X_test[i].reshape(8, 8), cmap="gray_r")
-    said = probability[i].argmax()
-    ax.set_title(f"{said} ({probability[i, said]:.0%})\nis {y_test[i]}", fontsize=9)
+    color = "C2" if digit == y_test[i] else "C3"
+    ax.set_title(f"says {digit}\nis {y_test[i]}", fontsize=9, color=color)
     ax.set_axis_off()
 plt.show()
