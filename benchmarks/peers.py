@@ -187,6 +187,7 @@ def table(cells: Cells) -> str:
         ".. list-table::",
         "   :header-rows: 1",
         "   :stub-columns: 1",
+        "   :widths: 24 20 20 18 18",
         "   :class: peers",
         "",
         "   * - ",
@@ -195,9 +196,11 @@ def table(cells: Cells) -> str:
     for method in METHODS:
         lines.append(f"   * - {method.name}")
         lines += [f"     -{shown(cells, task, method.name)}" for task in TASKS]
+    lines.append("   * - data sets")
+    lines += [f"     - {repeats(cells, task)}" for task in TASKS]
     packages = ["kernalign", "scikit-learn", "MKLpy", "xrfm", "gpytorch", "torch"]
     used = ", ".join(f"{name} {version(name)}" for name in packages)
-    lines += ["", f"In each cell test error, processor seconds, number of data sets. {used}.", ""]
+    lines += ["", f"Test error and processor seconds, means over the data sets. {used}.", ""]
     return "\n".join(lines)
 
 
@@ -209,4 +212,9 @@ def shown(cells: Cells, task: str, method: str) -> str:
     error = f"{cell.error:.1f} %"
     if cell.error == least:
         error = f"**{error}**"
-    return f" {error} ({cell.seconds:.1f} s, {cell.repeats})"
+    return f" {error}, {cell.seconds:.{1 if cell.seconds >= 0.1 else 2}f} s"
+
+
+def repeats(cells: Cells, task: str) -> str:
+    found = sorted({cell.repeats for (name, _), cell in cells.items() if name == task} - {0})
+    return " to ".join(map(str, sorted({found[0], found[-1]}))) if found else ""
