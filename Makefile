@@ -10,7 +10,7 @@ RUN := $(VENV)/bin/python
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow demo bench paper lint format build clean
+.PHONY: help setup test test-slow demo bench paper docs lint format build clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,10 @@ paper: $(STAMP) ## run every experiment of the paper and write the report
 	$(ONE_THREAD) $(RUN) -m experiments run all --repeats 10 --jobs 2
 	$(RUN) -m experiments report
 
+docs: $(STAMP) ## build the documentation into build/docs, running its examples
+	$(ONE_THREAD) $(RUN) -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo "Open build/docs/index.html"
+
 lint: $(STAMP) ## check style, formatting and types
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
@@ -62,5 +66,6 @@ build: $(STAMP) ## build the wheel into dist/
 
 clean: ## remove build products and caches (keeps .venv and out/)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf docs/gallery docs/generated docs/sg_execution_times.rst
 	find . -path ./$(VENV) -prune -o -path ./.git -prune -o \
 	  -type d \( -name __pycache__ -o -name '*.egg-info' \) -prune -exec rm -rf {} +

@@ -20,6 +20,7 @@ NAMES = (
     "options",
     "methods",
     "accuracy",
+    "peers",
 )
 
 
