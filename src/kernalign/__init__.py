@@ -27,6 +27,7 @@ from kernalign.learners import (
     RidgeMKL,
     UniformWeights,
 )
+from kernalign.persistence import ModelFileError, ModelVersionWarning, load, save
 
 __version__ = "0.1.0"
 
@@ -49,6 +50,8 @@ __all__ = [
     "Linear",
     "LpNormMKL",
     "Matern",
+    "ModelFileError",
+    "ModelVersionWarning",
     "Polynomial",
     "PolynomialMKL",
     "RationalQuadratic",
@@ -59,4 +62,6 @@ __all__ = [
     "UniformWeights",
     "alignment",
     "centered_alignment",
+    "load",
+    "save",
 ]
