@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import numbers
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,8 @@ from kernalign.estimators.machines import C_GRID, Machine, Precomputed
 from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
 from kernalign.kernels.learned import rows_within_budget
 from kernalign.learners import ContinuousAlignment, Learner
+
+logger = logging.getLogger("kernalign.estimators")
 
 
 class KernelEstimator(BaseEstimator):
@@ -95,6 +98,7 @@ class KernelPredictor(KernelEstimator):
     def _publish(self, stages: Stages, trained: Trained, X: Array) -> None:
         self._keep(trained.learner, X)
         self.machine_ = trained.machine
+        logger.info("%s: C = %g on %d rows", type(self).__name__, self.C_, len(X))
         self.stages_ = stages
 
     def _outputs(self, X: Any) -> Array:
