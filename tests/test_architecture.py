@@ -11,7 +11,7 @@ ROOT = Path(kernalign.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 #: From the bottom up: a layer may import those before it in this list, and itself.
 CORE = ["kernels", "gram", "criteria", "learners"]
-LAYERS = [*CORE, "estimators", "persistence", "plots"]
+LAYERS = [*CORE, "estimators", "persistence", "plots", "report", "cli"]
 #: Imported only inside the function that needs them: the package works without.
 OPTIONAL = {"matplotlib", "dask", "torch", "pandas", "pyarrow"}
 #: The mathematical core does not know them at all.
