@@ -273,7 +273,10 @@ def test_models_from_python_say_what_they_lack(tmp_path, shop, capsys):
 def test_errors_as_json(tmp_path, capsys):
     code, out, err = run(capsys, "predict", tmp_path / "no.kern", "x.csv", "--json")
     assert code == 4
-    assert json.loads(out) == {"error": f"There is no model file {tmp_path}/no.kern.", "exit_code": 4}
+    assert json.loads(out) == {
+        "error": f"There is no model file {tmp_path}/no.kern.",
+        "exit_code": 4,
+    }
     assert err == ""
 
 

@@ -78,7 +78,7 @@ def test_bars_are_the_shares_and_carry_the_names():
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, 100 * np.sort(relevance_info(model, X).share)[:0:-1])
     assert {label.get_text() for label in ax.get_yticklabels()} == {"x0", "x1"}
-    assert "1 smaller ones not shown" in ax.get_title()
+    assert "(top 2 of 3)" in ax.get_title()
 
 
 def test_landscape_has_a_dot_on_each_pick():

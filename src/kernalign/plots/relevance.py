@@ -28,6 +28,11 @@ class RelevanceInfo:
     unexplained: float
     in_spreads: bool
 
+    @property
+    def even(self) -> bool:
+        """Whether all features matter the same, or there is only one: nothing to rank."""
+        return bool(np.ptp(self.share) < 1e-3)
+
     def largest(self, number: int) -> list[tuple[str, float]]:
         """The most relevant features with their shares, the first one first."""
         order = np.argsort(-self.share, kind="stable")[:number]
@@ -88,8 +93,8 @@ def plot_relevance(
     ax.barh(range(len(shown)), [100 * share for _, share in shown], color=COLOURS[0])
     ax.set_yticks(range(len(shown)), [shortened(name) for name, _ in shown], fontsize=9)
     ax.invert_yaxis()
-    left = len(info.names) - len(shown)
-    more = f" ({left} smaller ones not shown)" if left else ""
-    ax.set(xlabel="share of the relevance, %", title=f"Relevance of the features{more}")
+    few = len(shown) < len(info.names)
+    top = f" (top {len(shown)} of {len(info.names)})" if few else ""
+    ax.set(xlabel="share of the relevance, %", title=f"Relevance of features{top}")
     plain(ax)
     return ax

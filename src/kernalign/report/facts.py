@@ -63,6 +63,8 @@ def gather(
 ) -> Facts:
     """Collect the facts; cross-validation happens here, where data are given."""
     seen = view(model)
+    if row is not None and X is not None and not 0 <= row < len(X):
+        raise ValueError(f"The row to explain must be from 0 to {len(X) - 1}. Got {row}.")
     classification = is_classifier(seen.estimator)
     omitted: list[str] = []
     try:
@@ -134,8 +136,6 @@ def _chosen(model: Any, X: Any, row: int | None) -> int:
     """The row asked for, or the one that the model is least sure of."""
     n = len(X)
     if row is not None:
-        if not 0 <= row < n:
-            raise ValueError(f"The row to explain must be from 0 to {n - 1}. Got {row}.")
         return row
     few = some_rows(n, TIMED)
     if not hasattr(model, "predict_proba"):

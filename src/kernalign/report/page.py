@@ -62,11 +62,14 @@ def report_html(
         return _figures([by_name[name] for name in names if name in by_name])
 
     sections = [
-        ("What was learned", _paragraphs(words.learned(facts)) + _terms(facts) + shown("spectrum")),
+        (
+            "What was learned",
+            _paragraphs(words.learned(facts)) + _beside(_terms(facts), shown("spectrum")),
+        ),
         ("How good it is", _paragraphs(words.accuracy(facts)) + _scores(facts)),
         (
             "Which features matter",
-            _paragraphs(words.relevance(facts)) + _relevances(facts) + shown("relevance"),
+            _paragraphs(words.relevance(facts)) + _beside(_relevances(facts), shown("relevance")),
         ),
         ("What the model sees", shown("embedding", "gram")),
         ("Why it predicts what it predicts", _paragraphs(words.influence(facts)) + _rows(facts)),
@@ -116,6 +119,11 @@ def _figures(chosen: Sequence[Picture]) -> str:
         for p in chosen
     )
     return f'<div class="pictures">{inside}</div>'
+
+
+def _beside(table: str, figures: str) -> str:
+    """A table and its picture next to each other, where the screen is wide enough."""
+    return f'<div class="beside"><div>{table}</div>{figures}</div>' if table or figures else ""
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
@@ -170,7 +178,7 @@ def _scores(facts: Facts) -> str:
 
 
 def _relevances(facts: Facts) -> str:
-    if facts.relevance is None or len(facts.relevance.names) < 2:
+    if facts.relevance is None or facts.relevance.even:
         return ""
     largest = facts.relevance.largest(MOST_FEATURES)
     rows = [(escape(name), words.percent(share), _bar(share)) for name, share in largest]

@@ -38,7 +38,7 @@ def pictures(facts: Facts) -> list[Picture]:
         )
     ]
     made += _of_path(facts)
-    if facts.relevance is not None:
+    if facts.relevance is not None and not facts.relevance.even:
         top = facts.relevance.largest(3)
         shown = min(12, len(facts.relevance.names))
         made.append(

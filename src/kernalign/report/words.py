@@ -120,7 +120,9 @@ def relevance(facts: Facts) -> list[str]:
     if info is None:
         return ["The parameters of this kernel do not tell how much each feature matters."]
     share = info.share
-    if share.size > 1 and share.max() - share.min() < 1e-3:
+    if share.size == 1:
+        return ["There is one feature only."]
+    if info.even:
         return [
             "All features count the same: this kernel has one bandwidth for all of them. A learner "
             "with one bandwidth per feature (--learner ca-nd) finds out which ones matter."
