@@ -147,11 +147,12 @@ def _bar(share: float) -> str:
 
 def _terms(facts: Facts) -> str:
     terms = facts.spectrum.terms[:MOST_TERMS]
+    names = facts.seen.feature_names(facts.seen.columns())
     rows = [
         (
             words.percent(term.share),
             _bar(term.share),
-            f"<code>{escape(term.label)}</code><br>{escape(words.term(term))}",
+            f"<code>{escape(term.label)}</code><br>{escape(words.term(term, names))}",
         )
         for term in terms
     ]

@@ -11,7 +11,8 @@ def number(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    return f"{100 * value:.1f} %" if 0 < value < 0.0995 else f"{100 * value:.0f} %"
+    # A number and its unit stay on one line.
+    return f"{100 * value:.{1 if 0 < value < 0.0995 else 0}f}\u00a0%"
 
 
 def headline(facts: Facts) -> str:
@@ -55,15 +56,20 @@ def learned(facts: Facts) -> list[str]:
     return out
 
 
-def term(item: Term) -> str:
-    """One kernel of the combination, in words."""
+def term(item: Term, names: list[str]) -> str:
+    """One kernel of the combination, in words; `names` are those of all features."""
     if item.family in ("Gaussian", "Laplacian", "Matern", "RationalQuadratic"):
         finite = item.sigma[item.sigma < float("inf")]
         if item.sigma.size == 1:
             return f"rows are alike when they are closer than about {number(item.centre)}"
         ignored = item.sigma.size - finite.size
         left = f"; {ignored} features are ignored" if ignored else ""
-        return f"rows are alike when each feature is closer than its own distance{left}"
+        if item.sigma.size != len(names):
+            return f"rows are alike when each feature is closer than its own distance{left}"
+        narrow = sorted(zip(item.sigma.tolist(), names, strict=True))[: min(3, finite.size)]
+        shown = ", ".join(f"{name} is within about {number(sigma)}" for sigma, name in narrow)
+        others = " and the others within more" if finite.size > 3 else ""
+        return f"rows are alike when {shown or 'nothing differs'}{others}{left}"
     if item.family in ("Dirichlet", "Fourier"):
         return "rows are alike when they are at the same place of a wave"
     if item.family == "Linear":
