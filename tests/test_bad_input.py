@@ -712,6 +712,7 @@ LEARNER = {
     "penalty": [-1, "paths", None, [], [-1.0], ["a"], np.nan, [1.0, np.nan], {}],
     "validation_fraction": [0, 1, -0.5, 2, "quarter", None],
     "n_starts": [0, -1, 1.5, "many", None],
+    "callback": ["print", 1, []],
 }
 CLASSIFIER = {
     "learner": ["ca", 1, SVC(), ContinuousAlignment, Gaussian()],

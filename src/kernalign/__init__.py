@@ -1,5 +1,7 @@
 """Learn the kernel of a kernel machine from data."""
 
+import logging
+
 from kernalign._warnings import AlignmentWarning, ScaleWarning, SelectionWarning
 from kernalign.criteria import alignment, centered_alignment
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
@@ -29,6 +31,10 @@ from kernalign.learners import (
     RidgeMKL,
     UniformWeights,
 )
+from kernalign.persistence import ModelFileError, ModelVersionWarning, load, save
+
+# A library is silent until the user asks: logging.basicConfig(level="INFO").
+logging.getLogger("kernalign").addHandler(logging.NullHandler())
 
 __version__ = "0.1.0"
 
@@ -53,6 +59,8 @@ __all__ = [
     "Linear",
     "LpNormMKL",
     "Matern",
+    "ModelFileError",
+    "ModelVersionWarning",
     "Polynomial",
     "PolynomialMKL",
     "RationalQuadratic",
@@ -63,4 +71,6 @@ __all__ = [
     "UniformWeights",
     "alignment",
     "centered_alignment",
+    "load",
+    "save",
 ]

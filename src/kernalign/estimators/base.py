@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import numbers
 import warnings
 from collections.abc import Iterator, Sequence
@@ -38,6 +39,9 @@ def default_learners(n_features: int) -> list[Learner]:
     if n_features > 1:
         learners += [ContinuousEvidence(penalty=p) for p in (CAREFUL, BOLD)]
     return learners
+
+
+logger = logging.getLogger("kernalign.estimators")
 
 
 class KernelEstimator(BaseEstimator):
@@ -200,6 +204,7 @@ class KernelPredictor(KernelEstimator):
     def _publish(self, stages: Stages, trained: Trained, X: Array) -> None:
         self._keep(trained.learner, X)
         self.machine_ = trained.machine
+        logger.info("%s: C = %g on %d rows", type(self).__name__, self.C_, len(X))
         self.stages_ = stages
 
     def _outputs(self, X: Any) -> Array:

@@ -172,6 +172,10 @@ class Radial(ScalarFamily):
     #: Parameters beside the bandwidths, at the end of sigma.
     untied_names: tuple[str, ...] = ()
 
+    def relevance(self, sigma: Array, d: int) -> Array:
+        bandwidths = sigma[: sigma.size - len(self.untied_names)]
+        return np.broadcast_to(bandwidths**-2.0, d).copy()
+
     def tied(self) -> Family | None:
         if not self.ard:
             return None

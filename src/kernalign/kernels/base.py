@@ -105,6 +105,11 @@ class Family(BaseEstimator, ABC):
         """What else a person must know to tell this family's kernels from another's."""
         return {}
 
+    def relevance(self, sigma: Array, d: int) -> Array | None:
+        """1/sigma_k^2 or what it stands for in this family: how fast kappa_sigma changes along
+        each of its d columns. None where its parameters do not tell."""
+        return None
+
     # -- data ---------------------------------------------------------------------------------
 
     def resolve(

@@ -49,6 +49,9 @@ class Fourier(FeatureFamily):
         one = np.ones(len(X))
         return np.stack([one, np.sqrt(2) * np.cos(phase), np.sqrt(2) * np.sin(phase)], axis=1)
 
+    def relevance(self, sigma: Array, d: int) -> Array:
+        return sigma**2
+
     def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
         X = self._from_origin(X)
         phase = X @ sigma

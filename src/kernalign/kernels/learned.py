@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,22 @@ class LearnedKernel(Kernel):
         terms = [f"{w:.3g} * {k!r}" for w, k in zip(self.weights, self.kernels, strict=True)]
         return " + ".join(terms) if terms else "0"
 
+    def _repr_html_(self) -> str:
+        """The weights as a small table, for notebooks; the largest first."""
+        weights = np.asarray(self.weights, dtype=float)
+        order = np.argsort(-weights, kind="stable")
+        total = float(weights.sum()) or 1.0
+        rows = "".join(
+            f'<tr><td style="text-align:right">{weights[t]:.3g}</td>'
+            f'<td style="text-align:right">{100 * weights[t] / total:.0f} %</td>'
+            f'<td style="text-align:left"><code>{escape(repr(self.kernels[t]))}</code></td></tr>'
+            for t in order[:_SHOWN]
+        )
+        left = len(order) - _SHOWN
+        more = f'<tr><td colspan="3">and {left} of smaller weight</td></tr>' if left > 0 else ""
+        head = '<tr><th>weight</th><th>share</th><th style="text-align:left">kernel</th></tr>'
+        return f"<table><thead>{head}</thead><tbody>{rows}{more}</tbody></table>"
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, LearnedKernel)
@@ -95,6 +112,8 @@ class LearnedKernel(Kernel):
         return hash((tuple(self.kernels), np.asarray(self.weights).tobytes()))
 
 
+#: Kernels that a notebook shows.
+_SHOWN = 12
 #: Arrays of one block that are alive at once: the Gram matrix, the block, the sum, and what the
 #: longest formula (Matern's) holds on its way.
 _ALIVE = 8

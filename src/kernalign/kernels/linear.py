@@ -34,6 +34,10 @@ class Linear(FeatureFamily):
     def features(self, sigma: Array, X: Array) -> Array:
         return self._scaled(X) * sigma
 
+    def relevance(self, sigma: Array, d: int) -> Array:
+        shares: Array = (sigma / getattr(self, "_scale", np.ones(d))) ** 2
+        return shares
+
     def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
         return np.einsum("ik,ik->k", self._scaled(X), V)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from kernalign._validation import check_labelled_rows, check_weights
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.targets import infer_target
+from kernalign.learners.watch import logger
 
 
 @dataclass(frozen=True)
@@ -108,11 +111,20 @@ class Learner(BaseEstimator, ABC):
         used = target.weight > 0
         if not used.all():
             X, target = X[used], target.rows(used)
+        began = time.perf_counter()
         with blocks_in_threads():
             if after is None:
                 learned = self.learn(X, target, feature_names)
             else:
                 learned = self.learn_after(after, X, target, feature_names)
+        logger.info(
+            "%s: %d kernels, alignment %.4f, %d rows, %.2f s",
+            type(self).__name__,
+            len(learned.kernel.kernels),
+            learned.alignment,
+            len(X),
+            time.perf_counter() - began,
+        )
         self.kernel_ = learned.kernel
         self.alignment_ = learned.alignment
         self.history_ = learned.history
@@ -142,8 +154,21 @@ class Learner(BaseEstimator, ABC):
 
     def for_folds(self) -> Learner:
         """An unfitted copy for cross-validation folds, with what `fit` chose held fixed."""
-        copy: Learner = clone(self)
-        return copy
+        unfitted: Learner = clone(self)
+        if hasattr(unfitted, "callback"):
+            # The user watches one fit, not six.
+            unfitted.callback = None
+        return unfitted
+
+    def __sklearn_clone__(self) -> Self:
+        """A callback is shared, never copied: it is somebody's progress bar or list of records."""
+        bare = copy.copy(self)
+        if hasattr(bare, "callback"):
+            bare.callback = None
+        made: Self = super(Learner, bare).__sklearn_clone__()
+        if hasattr(bare, "callback"):
+            made.callback = self.callback
+        return made
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
@@ -21,6 +20,7 @@ from kernalign.learners.early_stopping import choose_length
 from kernalign.learners.greedy import Settings
 from kernalign.learners.ground import Ground
 from kernalign.learners.penalty import PATH, Choice, choose_penalty, penalised_problem
+from kernalign.learners.watch import Callback, check_callback
 
 
 class ContinuousAlignment(Learner):
@@ -62,6 +62,10 @@ class ContinuousAlignment(Learner):
     random_state : int, RandomState or None
         Sampling of rows for the data's scale, starts and held-out rows. The same seed gives the
         same kernel, on any number of threads.
+    callback : function of one record, optional
+        Called after each iteration with what `history_` will hold of it (the alignment as the
+        search sees it, right to about 1e-6). Raising StopIteration ends the path there. It sees
+        the fit to all rows only, not the folds of a cross-validation.
 
     Attributes
     ----------
@@ -102,6 +106,7 @@ class ContinuousAlignment(Learner):
         validation_fraction: float = 0.25,
         n_starts: int = 3,
         random_state: Any = 0,
+        callback: Callback | None = None,
     ):
         self.family = family
         self.tol = tol
@@ -116,6 +121,7 @@ class ContinuousAlignment(Learner):
         self.validation_fraction = validation_fraction
         self.n_starts = n_starts
         self.random_state = random_state
+        self.callback = callback
 
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
@@ -153,7 +159,7 @@ class ContinuousAlignment(Learner):
         return Learned(kernel, found.alignment, found.history, extra=extra)
 
     def for_folds(self) -> ContinuousAlignment:
-        copy: ContinuousAlignment = clone(self)
+        copy: ContinuousAlignment = super().for_folds()
         if hasattr(self, "penalty_"):
             copy.penalty = self.penalty_
         if getattr(self, "stopping_path_", None):
@@ -196,6 +202,7 @@ class ContinuousAlignment(Learner):
         check_number(self, "eps", 0)
         check_number(self, "eta_max", 0)
         check_number(self, "validation_fraction", 0, 1)
+        check_callback(self, self.callback)
         check_choice(self, "start", ("identity", "best"))
         check_choice(self, "selection", ("slope", "step"))
         check_choice(self, "reweight", (True, False))
@@ -211,4 +218,5 @@ class ContinuousAlignment(Learner):
             selection=self.selection,
             reweight=self.reweight,
             n_starts=self.n_starts,
+            callback=self.callback,
         )

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
@@ -19,6 +18,7 @@ from kernalign.learners.evidence_descent import Descent, Point
 from kernalign.learners.ground import Ground
 from kernalign.learners.rows import rows_in_proportion
 from kernalign.learners.uniform import Sizes, combination, combined_alignment
+from kernalign.learners.watch import Callback, check_callback
 
 CRITERIA: dict[str, type[RidgeCriterion]] = {"evidence": Evidence, "loo": LeaveOneOut}
 #: Kernels of the common bandwidth that are tried first, on as many rows, with this noise.
@@ -51,6 +51,9 @@ class ContinuousEvidence(Learner):
         Iterations of the quasi-Newton search.
     random_state : int, RandomState or None
         Sampling of rows.
+    callback : function of one record, optional
+        Called after each iteration with its record, the one that `history_` will hold; it stops
+        the search by raising StopIteration.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class ContinuousEvidence(Learner):
     alignment_ : float
         Centred alignment of `kernel_` on the training rows; it is not what was maximised.
     history_ : list of dict
-        One record per iteration: the penalised criterion.
+        One record per iteration: the penalised criterion and the noise.
     criterion_ : float
         The criterion at the end, without the penalty; `noise_` the noise that goes with it.
 
@@ -82,6 +85,7 @@ class ContinuousEvidence(Learner):
         max_rows: int = 1000,
         max_iter: int = 60,
         random_state: Any = 0,
+        callback: Callback | None = None,
     ):
         self.family = family
         self.criterion = criterion
@@ -89,6 +93,7 @@ class ContinuousEvidence(Learner):
         self.max_rows = max_rows
         self.max_iter = max_iter
         self.random_state = random_state
+        self.callback = callback
 
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
@@ -106,7 +111,7 @@ class ContinuousEvidence(Learner):
         return self._learn(X, target, feature_names, simpler.point_ if alike else None)
 
     def for_folds(self) -> ContinuousEvidence:
-        copy: ContinuousEvidence = clone(self)
+        copy: ContinuousEvidence = super().for_folds()
         copy.max_rows = min(self.max_rows, FOLD_ROWS)
         return copy
 
@@ -123,19 +128,22 @@ class ContinuousEvidence(Learner):
         X_rows, T_rows = X[rows], target.rows(rows)
         ground = Ground.of(families, X_rows, rng)
         alone = ground.all_tied or np.isinf(self.penalty)
-        descents = []
+        history: list[dict[str, Any]] = []
         if start is None or alone or not _fits(start, ground):
             few = rows_in_proportion(T_rows, FEW_ROWS, rng)
-            start = self._common(ground, self._descent(ground, X_rows[few], T_rows.rows(few)))
-            descents.append(self._descent(ground, X_rows, T_rows))
-            start = descents[0].minimise(start, self.max_iter if alone else TIED_ITERATIONS)
+            first = self._descent(ground, X_rows[few], T_rows.rows(few))
+            first.callback = None
+            start = self._common(ground, first)
+            descent = self._descent(ground, X_rows, T_rows)
+            start = descent.minimise(start, self.max_iter if alone else TIED_ITERATIONS)
+            history = descent.history
             if not alone:
                 start = replace(start, z=[ground.untied(f, z) for f, z in enumerate(start.z)])
         point = start
         if not alone:
-            descents.append(self._descent(ground, X_rows, T_rows, float(self.penalty)))
-            point = descents[-1].minimise(start, self.max_iter)
-        descent = descents[-1]
+            descent = self._descent(ground, X_rows, T_rows, float(self.penalty))
+            descent.history = history
+            point = descent.minimise(start, self.max_iter)
         final = descent.switched_off(point)
         kernels = [
             BaseKernel(family, family.from_search(z))
@@ -146,7 +154,7 @@ class ContinuousEvidence(Learner):
         return Learned(
             kernel=combination(kernels, weights, sizes),
             alignment=combined_alignment(weights, sizes, target),
-            history=[record for d in descents for record in d.history],
+            history=history,
             extra={
                 "criterion_": descent.value(final),
                 "noise_": float(np.exp(final.log_noise)),
@@ -163,7 +171,8 @@ class ContinuousEvidence(Learner):
         spaces = ground.tied_spaces if tied else ground.spaces
         columns = [family.select(X) for family in families]
         criterion = CRITERIA[self.criterion](target)
-        return Descent(criterion, families, spaces, columns, 0.0 if tied else penalty)
+        strength = 0.0 if tied else penalty
+        return Descent(criterion, families, spaces, columns, strength, self.callback)
 
     def _common(self, ground: Ground, few: Descent) -> Point:
         """Tied parameters: the best of a scan on a few rows, and a local search from there."""
@@ -184,6 +193,7 @@ class ContinuousEvidence(Learner):
         self, X: Array, target: Target, feature_names: Sequence[str] | None
     ) -> list[Family]:
         check_choice(self, "criterion", tuple(CRITERIA))
+        check_callback(self, self.callback)
         check_number(self, "penalty", 0, closed=True)
         for name in ("max_rows", "max_iter"):
             check_count(self, name)

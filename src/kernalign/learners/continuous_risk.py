@@ -20,6 +20,7 @@ from kernalign.gram.dense import size_and_alignment
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import DualModel, Learned, Learner, generator
 from kernalign.learners.risk_descent import Descent, HullSearch, RiskSettings, descend
+from kernalign.learners.watch import Callback, check_callback
 
 
 class ContinuousRisk(Learner):
@@ -59,6 +60,9 @@ class ContinuousRisk(Learner):
         Starts of the quasi-Newton search in each iteration, for several parameters.
     random_state : int, RandomState or None
         Sampling of rows for the data's scale, and starts.
+    callback : function of one record, optional
+        Called in each iteration with its record of `history_`. Raising StopIteration ends the
+        descent there. It sees the fit to all rows only, not the folds of a cross-validation.
 
     Attributes
     ----------
@@ -102,6 +106,7 @@ class ContinuousRisk(Learner):
         max_kernels: int = 100,
         n_starts: int = 3,
         random_state: Any = 0,
+        callback: Callback | None = None,
     ):
         self.family = family
         self.C = C
@@ -113,6 +118,7 @@ class ContinuousRisk(Learner):
         self.max_kernels = max_kernels
         self.n_starts = n_starts
         self.random_state = random_state
+        self.callback = callback
 
     def regularised(self, C: float) -> ContinuousRisk:
         copy: ContinuousRisk = clone(self)
@@ -123,7 +129,8 @@ class ContinuousRisk(Learner):
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
         check_number(self, "C", 0)
-        learned = next(self._along(X, target, np.array([self.C]), feature_names))
+        callback = self.callback
+        learned = next(self._along(X, target, np.array([self.C]), feature_names, callback))
         self._warn([learned])
         return learned
 
@@ -147,6 +154,7 @@ class ContinuousRisk(Learner):
         target: Target,
         values: Array,
         feature_names: Sequence[str] | None,
+        callback: Callback | None = None,
     ) -> Iterator[Learned]:
         search = self._search(X, target, feature_names)
         Y, mean = coded(target)
@@ -156,7 +164,7 @@ class ContinuousRisk(Learner):
             risk.set_rho(1 / float(C))
             # Several BLAS threads are slower than one on thin products and small factorisations.
             with blocks_in_threads():
-                found = descend(search, risk, found.atoms)
+                found = descend(search, risk, found.atoms, callback)
                 learned = self._learned(search, risk, found, target, mean)
             yield learned
 
@@ -207,7 +215,11 @@ class ContinuousRisk(Learner):
                 ConvergenceWarning,
                 stacklevel=find_stack_level(),
             )
-        early = [one for one in learned if not one.extra["converged_"]]
+        early = [
+            one
+            for one in learned
+            if not one.extra["converged_"] and one.history[-1]["stop"] != "callback"
+        ]
         if not early:
             return
         worst = max(early, key=lambda one: one.extra["gap_"])
@@ -230,6 +242,7 @@ class ContinuousRisk(Learner):
         check_choice(self, "solver", ("gradient", "dc"))
         check_choice(self, "start", ("best", "spread"))
         check_choice(self, "corrective", (True, False))
+        check_callback(self, self.callback)
         for name in ("max_kernels", "n_starts"):
             check_count(self, name)
         return RiskSettings(

@@ -6,6 +6,7 @@ their noise.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,9 @@ def choose_length(
     train, held = split_in_proportion(target, fraction, rng)
     if min(len(train), len(held)) < 2:
         return problem.settings.T, []
-    history = problem.solve(X[train], target.rows(train)).history
+    # The user watches the fit that follows, not this one.
+    unwatched = replace(problem, settings=replace(problem.settings, callback=None))
+    history = unwatched.solve(X[train], target.rows(train)).history
     path = []
     for t, record in enumerate(history):
         K = np.zeros((len(held), len(train)))

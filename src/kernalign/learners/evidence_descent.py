@@ -18,6 +18,7 @@ from scipy.optimize import minimize
 from kernalign._typing import Array
 from kernalign.criteria.evidence import RidgeCriterion
 from kernalign.kernels import Family, SearchSpace
+from kernalign.learners.watch import Callback, asked_to_stop
 
 #: Range of the noise, in units of the kernel's diagonal.
 NOISE = (1e-4, 1e3)
@@ -46,6 +47,7 @@ class Descent:
     """A criterion as a function of all parameters.
 
     data : each family's own columns of the rows.
+    callback : shown the record of each iteration.
     penalty : strength of sum_k log(1 + (log z_k - mean log z)^2), a log-prior in units of one row's
         log-likelihood: relevances are alike unless the labels say otherwise, and once one has
         left the others it is free to leave them further.
@@ -56,6 +58,7 @@ class Descent:
     spaces: Sequence[SearchSpace]
     data: Sequence[Array]
     penalty: float = 0.0
+    callback: Callback | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -70,7 +73,16 @@ class Descent:
         x0 = np.clip(self._join(start), bounds[:, 0], bounds[:, 1])
 
         def record(intermediate_result: Any) -> None:
-            self.history.append({"value": float(intermediate_result.fun)})
+            found = self._split(intermediate_result.x)
+            self.history.append(
+                {
+                    "iteration": len(self.history) + 1,
+                    "value": float(intermediate_result.fun),
+                    "noise": float(np.exp(found.log_noise)),
+                }
+            )
+            if asked_to_stop(self.callback, self.history[-1]):
+                raise StopIteration
 
         result = minimize(
             self._value_and_slope,

@@ -24,6 +24,7 @@ from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
 from kernalign.gram.dense import VANISHING
 from kernalign.kernels import BaseKernel, SearchSpace
 from kernalign.learners.search import Found, Objective, Penalty, maximise
+from kernalign.learners.watch import Callback, asked_to_stop
 
 #: Weights below this share of the largest are dropped: the alignment cannot tell.
 NEGLIGIBLE = 1e-8
@@ -43,6 +44,7 @@ class Settings:
     n_starts: int = 3
     #: lambda |sigma - mean sigma|^2 for each family, as functions of z.
     penalties: Sequence[Penalty | None] | None = None
+    callback: Callback | None = None
 
 
 @dataclass(frozen=True)
@@ -111,17 +113,23 @@ def grow(
         objectives.append(found.value)
         return sums.append(family, found.z)
 
+    def interrupted() -> bool:
+        record = _record(sums, F, K, len(objectives) - 1, objectives[-1])
+        return asked_to_stop(settings.callback, record)
+
     K = sums.identity * settings.eps
     if settings.start == "best":
         K = K * 0.0
         # As small as the identity would be, so that eta_max does not cut the steps to follow.
         K = search(StepObjective, 0) * settings.eps
+        if interrupted():
+            return objectives
     choose = StepObjective if settings.selection == "step" else SlopeObjective
     while len(sums.atoms) < settings.T:
         before = F.value(K)
         K_new = search(choose, len(sums.atoms))
         K = _combine(F, K, K_new, settings)
-        if F.value(K) <= before + settings.theta:
+        if interrupted() or F.value(K) <= before + settings.theta:
             break
     return objectives
 
@@ -186,18 +194,23 @@ def replay(
             K = K_new * settings.eps
         else:
             K = _combine(F, K, K_new, settings)
-        history.append(
-            {
-                "iteration": t + 1,
-                "kernel": sums.kernel(t),
-                "eta": float(K.padded()[FIRST_ATOM + t]),
-                "objective": objective,
-                "alignment": F.value(K),
-                "weights": K.padded()[FIRST_ATOM : FIRST_ATOM + t + 1].tolist(),
-            }
-        )
+        history.append(_record(sums, F, K, t, objective))
     # The identity steers the path; it is not part of the kernel that predicts.
     return K.padded()[FIRST_ATOM:], history
+
+
+def _record(
+    sums: PairSums, F: CenteredAlignment, K: Element, t: int, objective: float
+) -> dict[str, Any]:
+    """What `history_` and a callback are told of the iteration that led to K."""
+    return {
+        "iteration": t + 1,
+        "kernel": sums.kernel(t),
+        "eta": float(K.padded()[FIRST_ATOM + t]),
+        "objective": objective,
+        "alignment": F.value(K),
+        "weights": K.padded()[FIRST_ATOM : FIRST_ATOM + t + 1].tolist(),
+    }
 
 
 def normalised(weights: Array, sums: PairSums) -> tuple[Array, bool]:

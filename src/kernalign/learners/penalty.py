@@ -104,7 +104,7 @@ def choose_penalty(
         return Choice(np.inf, [], [])
     X_held, T_held = X[held_out], target.rows(held_out)
     # The kernels of the penalty before are start enough.
-    one_start = replace(settings, n_starts=1)
+    one_start = replace(settings, n_starts=1, callback=None)
     ground = Ground.of(families, X[train], rng)
     path: list[dict[str, float]] = []
     chosen: list[tuple[int, Array]] = []

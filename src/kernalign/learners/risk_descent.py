@@ -24,6 +24,7 @@ from kernalign.learners.dc_search import certified_search
 from kernalign.learners.quadratic_form import FormObjective, QuadraticForm, quadratic_forms
 from kernalign.learners.risk_weights import best_risk_weights
 from kernalign.learners.search import maximise
+from kernalign.learners.watch import Callback, asked_to_stop
 
 #: Kernels whose parameters differ by less than this share are one.
 SAME = 1e-4
@@ -184,7 +185,12 @@ class HullSearch:
         return atoms
 
 
-def descend(search: HullSearch, risk: RegularisedRisk, warm: Sequence[Atom] = ()) -> Descent:
+def descend(
+    search: HullSearch,
+    risk: RegularisedRisk,
+    warm: Sequence[Atom] = (),
+    callback: Callback | None = None,
+) -> Descent:
     """Minimise S from K = 0, or from the mixture that a similar problem found."""
     settings = search.settings
     state = Descent(_start(search, risk, warm))
@@ -201,6 +207,8 @@ def descend(search: HullSearch, risk: RegularisedRisk, warm: Sequence[Atom] = ()
         state.history.append(record)
         # 4. Stop?
         record["stop"] = _reason(state, settings)
+        if asked_to_stop(callback, record) and record["stop"] is None:
+            record["stop"] = "callback"
         if record["stop"] is not None:
             break
         # 5. Line search.   6. New weights.

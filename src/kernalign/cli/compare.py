@@ -1,0 +1,154 @@
+"""`kernalign compare`: all learners and a tuned RBF SVM under one cross-validation."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+
+from kernalign.cli import models, tables
+from kernalign.cli.console import Console
+from kernalign.cli.errors import OutputError, UserError
+from kernalign.cli.fit import check_folder
+from kernalign.persistence import replacing
+from kernalign.plots._axes import COLOURS, axes, plain
+from kernalign.report.comparison import Score, cross_validated, folds_for, tuned_svm
+
+#: What every learner chooses its C from, in three folds inside each fold.
+C_VALUES, INNER = 10.0 ** np.arange(-2, 4), 3
+SVM = "tuned RBF SVM"
+
+
+def run(options: Namespace, console: Console) -> None:
+    check_folder(options.output)
+    names = wanted(options.learners)
+    table = tables.read_table(options.data)
+    if len(table) > options.max_rows:
+        console.say(
+            f"Comparing on {options.max_rows} of {len(table)} rows drawn at random (--max-rows)."
+        )
+        table = table.sample(options.max_rows, random_state=0).reset_index(drop=True)
+    data = tables.labelled(table, options.target, options.task, options.drop)
+    X = models.as_objects(tables.checked_features(data.X, options.encode))
+    try:
+        folds = folds_for(data.y, data.classification, options.folds)
+    except ValueError as problem:
+        raise UserError(str(problem)) from None
+    console.say(
+        f"{options.data}: {len(X)} rows, {X.shape[1]} features, {data.task}, {len(folds)} folds."
+    )
+    scores, skipped = compared(names, X, data, folds, options, console)
+    for line in lines(scores, skipped, data.classification):
+        console.say(line)
+    if options.output is not None:
+        picture(scores, data.classification, options.output)
+        console.say(f"Picture: {options.output}")
+    console.result(
+        task=data.task,
+        rows=len(X),
+        folds=len(folds),
+        measure=measure(data.classification),
+        scores=[
+            {"name": s.name, "error": s.error, "interval": [s.low, s.high], "seconds": s.seconds}
+            for s in scores
+        ],
+        skipped=skipped,
+        picture=options.output,
+    )
+
+
+def wanted(given: str | None) -> list[str]:
+    names = list(models.LEARNERS) if given is None else [n.strip() for n in given.split(",")]
+    unknown = [name for name in names if name not in models.LEARNERS]
+    if unknown:
+        raise UserError(
+            f"There is no learner {unknown[0]!r}. Known are {', '.join(models.LEARNERS)}."
+        )
+    return names
+
+
+def compared(
+    names: list[str], X: Any, data: Any, folds: Any, options: Namespace, console: Console
+) -> tuple[list[Score], dict[str, str]]:
+    """Scores, the smallest error first, and why some learners have none."""
+    scores: list[Score] = []
+    skipped: dict[str, str] = {}
+    total = (len(names) + 1) * len(folds)
+    with console.progress("cross-validating", total) as progress:
+        for name in [*names, SVM]:
+            done = progress.done
+            try:
+                scores.append(
+                    cross_validated(
+                        name,
+                        candidate(name, X, data.classification, options),
+                        X,
+                        data.y,
+                        folds,
+                        data.classification,
+                        progress.tick,
+                    )
+                )
+            except ValueError as problem:
+                skipped[name] = str(problem)
+            progress.done = done + len(folds)
+    return sorted(scores, key=lambda score: score.error), skipped
+
+
+def candidate(name: str, X: Any, classification: bool, options: Namespace) -> Any:
+    if name == SVM:
+        before = models.preparation(X, options.encode, not options.no_scale)
+        svm = tuned_svm(classification)
+        return svm if before is None else make_pipeline(before, svm)
+    return models.model(
+        X,
+        classification,
+        name,
+        encode=options.encode,
+        scale=not options.no_scale,
+        C=C_VALUES,
+        cv=INNER,
+    )
+
+
+def measure(classification: bool) -> str:
+    return "error" if classification else "root mean squared error"
+
+
+def lines(scores: list[Score], skipped: dict[str, str], classification: bool) -> list[str]:
+    """The table, with 95 % intervals."""
+    unit, factor = (" %", 100.0) if classification else ("", 1.0)
+    out = [f"\n{'':14} {measure(classification) + unit:>24}  {'95 % interval':>18} {'fit, s':>8}"]
+    for s in scores:
+        low, high = f"{factor * s.low:.4g}", f"{factor * s.high:.4g}"
+        error = f"{factor * s.error:.4g}"
+        out.append(f"{s.name:14} {error:>24}  {f'{low} to {high}':>18} {s.seconds:8.2f}")
+    for name, reason in skipped.items():
+        out.append(f"{name:14} not for these data: {reason}")
+    return out
+
+
+def picture(scores: list[Score], classification: bool, path: str) -> None:
+    """One line per model: its error and interval."""
+    ax = axes(None, (6.4, 1.2 + 0.34 * len(scores)))
+    factor = 100.0 if classification else 1.0
+    for row, s in enumerate(scores):
+        colour = COLOURS[1] if s.name == SVM else COLOURS[0]
+        ax.plot([factor * s.low, factor * s.high], [row, row], color=colour, lw=2)
+        ax.plot(factor * s.error, row, "o", color=colour)
+    ax.set_yticks(range(len(scores)), [s.name for s in scores])
+    ax.invert_yaxis()
+    label = measure(classification) + (", %" if classification else "")
+    ax.set(xlabel=f"{label}, with 95 % interval", title="Cross-validated on the same folds")
+    ax.grid(axis="x", alpha=0.3)
+    plain(ax)
+    try:
+        with replacing(Path(path)) as stream:
+            ax.figure.savefig(stream, format=Path(path).suffix.lstrip(".") or "png", dpi=150)
+    except OSError as problem:
+        raise OutputError(f"{path} cannot be written: {problem.strerror}.") from None
+    except ValueError as problem:
+        raise UserError(f"{path} cannot be drawn: {problem}.") from None

@@ -1,0 +1,132 @@
+"""What the commands say: lines for people or one JSON object, and progress on a terminal."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import sys
+import time
+from typing import Any, Self
+
+
+class Console:
+    """Lines on standard output; with `as_json` only the object given to `result`."""
+
+    def __init__(self, as_json: bool = False, quiet: bool = False):
+        self.as_json = as_json
+        self.quiet = quiet
+
+    def say(self, line: str = "") -> None:
+        """A line for people."""
+        if not (self.as_json or self.quiet):
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+
+    def warn(self, line: str) -> None:
+        """Something to know, beside the output proper."""
+        if not (self.as_json or self.quiet):
+            sys.stderr.write(f"{line}\n")
+
+    def result(self, **values: Any) -> None:
+        """What a machine reads, with --json."""
+        if self.as_json:
+            sys.stdout.write(json.dumps(_plain(values)) + "\n")
+
+    def error(self, message: str, code: int) -> None:
+        if self.as_json:
+            self.result(error=message, exit_code=code)
+        else:
+            sys.stderr.write(f"kernalign: {message}\n")
+
+    def progress(self, what: str, total: int | None = None) -> Progress:
+        """Progress on standard error, where that is a terminal."""
+        shown = sys.stderr.isatty() and not (self.as_json or self.quiet)
+        return Progress(what, total, shown)
+
+
+class Progress:
+    """One line that is written over: what, how far, how long still."""
+
+    def __init__(self, what: str, total: int | None, shown: bool):
+        self.what = what
+        self.total = total
+        self.shown = shown
+        self.done = 0
+        self._began = time.perf_counter()
+        self._handler = _Ticker(self)
+
+    def __enter__(self) -> Self:
+        self._draw()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.stop_listening()
+        if self.shown:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def tick(self) -> None:
+        """One more unit of work is done."""
+        self.done += 1
+        self._draw()
+
+    def listen(self) -> None:
+        """Tick whenever a learner of the library reports, through its log, that it is done."""
+        logger = logging.getLogger("kernalign.learners")
+        self._level = logger.level
+        logger.addHandler(self._handler)
+        logger.setLevel(logging.INFO)
+
+    def stop_listening(self) -> None:
+        logger = logging.getLogger("kernalign.learners")
+        if self._handler in logger.handlers:
+            logger.removeHandler(self._handler)
+            logger.setLevel(self._level)
+
+    def line(self) -> str:
+        """What is shown now."""
+        spent = time.perf_counter() - self._began
+        if self.total is None or self.done > self.total:
+            return f"{self.what} ({spent:.0f} s)"
+        far = f"{self.what} {self.done}/{self.total}"
+        if not self.done:
+            return far
+        left = spent / self.done * (self.total - self.done)
+        return f"{far}, about {duration(left)} left"
+
+    def _draw(self) -> None:
+        if self.shown:
+            sys.stderr.write(f"\r\x1b[K{self.line()}")
+            sys.stderr.flush()
+
+
+class _Ticker(logging.Handler):
+    def __init__(self, progress: Progress):
+        super().__init__(logging.INFO)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._progress.tick()
+
+
+def duration(seconds: float) -> str:
+    """A time as a person says it."""
+    if seconds < 90:
+        return f"{max(1, math.ceil(seconds))} s"
+    if seconds < 5400:
+        return f"{math.ceil(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN, no infinity and no numpy numbers."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

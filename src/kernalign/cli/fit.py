@@ -1,0 +1,107 @@
+"""`kernalign fit`: learn a kernel from a table and save the model."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from argparse import Namespace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernalign.cli import models, tables
+from kernalign.cli.console import Console
+from kernalign.cli.errors import DataError, OutputError
+from kernalign.persistence import save
+
+
+def run(options: Namespace, console: Console) -> None:
+    check_folder(options.output)
+    table = tables.read_table(options.data)
+    data = tables.labelled(table, options.target, options.task, options.drop)
+    X = models.as_objects(tables.checked_features(data.X, options.encode))
+    numbers, _ = tables.split_columns(X)
+    kinds = f"{data.task} ({data.reason}; --task overrides)"
+    console.say(f"{options.data}: {len(X)} rows, {X.shape[1]} features. Task: {kinds}.")
+    model = models.model(
+        X,
+        data.classification,
+        options.learner,
+        encode=options.encode,
+        scale=not options.no_scale,
+    )
+    began = time.perf_counter()
+    said = fitted(model, X, data.y, console)
+    seconds = time.perf_counter() - began
+    notes = {
+        "target": options.target,
+        "task": data.task,
+        "columns": list(X.columns),
+        "numbers": numbers,
+        "encoded": options.encode,
+        "learner": options.learner,
+        "rows": len(X),
+        "fit_seconds": round(seconds, 3),
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    try:
+        save(model, options.output, notes=notes)
+    except OSError as problem:
+        raise OutputError(f"{options.output} cannot be written: {problem.strerror}.") from None
+    last = model[-1] if hasattr(model, "steps") else model
+    error = held_out_error(last)
+    console.say(f"Learned in {seconds:.1f} s: {last.kernel_!r}")
+    console.say(f"Alignment with the target: {last.alignment_:.3f}")
+    if error is not None:
+        shown = f"{100 * error:.1f} %" if data.classification else f"{np.sqrt(error):.4g} (rms)"
+        console.say(f"Error in the cross-validation that chose C = {last.C_:g}: {shown}")
+    for line in said:
+        console.warn(f"Note: {line}")
+    console.say(f"Saved {options.output}")
+    console.result(
+        model=str(options.output),
+        task=data.task,
+        rows=len(X),
+        features=X.shape[1],
+        seconds=seconds,
+        alignment=last.alignment_,
+        C=last.C_,
+        cv_error=error,
+        kernels=[
+            {"weight": weight, "family": type(kernel.family).__name__, **kernel.parameters}
+            for weight, kernel in zip(last.kernel_.weights, last.kernel_.kernels, strict=True)
+        ],
+        notes=said,
+    )
+
+
+def fitted(model: Any, X: Any, y: Any, console: Console) -> list[str]:
+    """Fit in place, with progress; returns what the library warned of."""
+    last = model[-1] if hasattr(model, "steps") else model
+    folds = last.cv if isinstance(last.cv, int) else None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with console.progress("learning", None if folds is None else folds + 1) as progress:
+            progress.listen()
+            try:
+                model.fit(X, y)
+            except ValueError as problem:
+                raise DataError(f"The model cannot be fitted: {problem}") from None
+    return list(dict.fromkeys(str(warning.message) for warning in caught))
+
+
+def held_out_error(estimator: Any) -> float | None:
+    """The smallest loss that the choice of C saw, where there was a choice."""
+    errors = np.asarray(getattr(estimator, "cv_results_", {}).get("error", []), dtype=float)
+    errors = errors[np.isfinite(errors)]
+    return float(errors.min()) if errors.size else None
+
+
+def check_folder(path: str | None) -> None:
+    """Said before the work, not after it."""
+    if path is not None and not Path(path).parent.is_dir():
+        raise OutputError(f"{path} cannot be written: there is no folder {Path(path).parent}.")
+    if path is not None and Path(path).is_dir():
+        raise OutputError(f"{path} cannot be written: it is a folder.")

@@ -1,0 +1,230 @@
+"""The parser, and the one place where errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from kernalign.cli.console import Console
+from kernalign.cli.errors import INTERRUPTED, OK, OUTPUT, PROGRAM, USAGE, UserError
+
+EXAMPLES = """\
+examples:
+  kernalign demo
+  kernalign fit wine.csv --target cultivar -o wine.kern
+  kernalign fit survey.csv --target bought --encode --drop name -o survey.kern
+  kernalign predict wine.kern new.csv -o predictions.csv
+  kernalign report wine.kern --data wine.csv -o report.html
+  kernalign compare wine.csv --target cultivar -o compare.png
+
+exit codes:
+  0    done
+  1    an error of the program (please report it)
+  2    a wrong command line, or a package that is not installed
+  3    data that cannot be used; the sentence says which column and what to do
+  4    a model file that cannot be used
+  5    a file that cannot be written
+  130  interrupted; no half-written file is left behind
+"""
+
+_TABLE = "CSV (comma, semicolon, tab) or Parquet"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code."""
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as leave:
+        # argparse has written its message, or the help.
+        return leave.code if isinstance(leave.code, int) else USAGE
+    console = Console(options.json, options.quiet)
+    try:
+        _run(options, console)
+    except UserError as mistake:
+        console.error(str(mistake), mistake.code)
+        return mistake.code
+    except KeyboardInterrupt:
+        console.error("Interrupted: no file was changed.", INTERRUPTED)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone, as `head` does; python must not complain at exit.
+        sys.stderr.close()
+        return OUTPUT
+    except ImportError as missing:
+        console.error(str(missing), USAGE)
+        return USAGE
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else PROGRAM
+    except MemoryError:
+        console.error("There is not enough memory for these data: use fewer rows.", PROGRAM)
+        return PROGRAM
+    return OK
+
+
+def _run(options: argparse.Namespace, console: Console) -> None:
+    # Commands import what they need: `kernalign --help` shall not wait for scikit-learn.
+    if options.command == "fit":
+        from kernalign.cli import fit
+
+        fit.run(options, console)
+    elif options.command == "predict":
+        from kernalign.cli import predict
+
+        predict.run(options, console)
+    elif options.command == "report":
+        from kernalign.cli import report
+
+        report.run(options, console)
+    elif options.command == "compare":
+        from kernalign.cli import compare
+
+        compare.run(options, console)
+    else:
+        from kernalign.cli import demo
+
+        demo.run(options, console, main)
+
+
+def _parser() -> argparse.ArgumentParser:
+    from kernalign.cli.models import LEARNERS
+
+    parser = argparse.ArgumentParser(
+        prog="kernalign",
+        description="Learn the kernel of a kernel machine from a table, and use it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"kernalign {version('kernalign')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    shared = _shared()
+    learners = "; ".join(f"{name}: {what}" for name, (what, _) in LEARNERS.items())
+
+    fit = _command(
+        commands,
+        "fit",
+        "learn a kernel from a table and save the model",
+        [shared, _data_options()],
+        "kernalign fit wine.csv --target cultivar --learner ca-nd -o wine.kern",
+    )
+    fit.add_argument("--learner", default="auto", choices=list(LEARNERS), help=learners)
+    fit.add_argument("-o", "--output", required=True, help="where to save the model (.kern)")
+
+    predict = _command(
+        commands,
+        "predict",
+        "predict the rows of a table with a saved model",
+        [shared],
+        "kernalign predict wine.kern new.csv -o predictions.csv",
+    )
+    predict.add_argument("model", help="a model that 'kernalign fit' saved")
+    predict.add_argument("data", help=f"the table: {_TABLE}")
+    predict.add_argument("-o", "--output", help="where to write; standard output without it")
+
+    report = _command(
+        commands,
+        "report",
+        "write a page about a saved model",
+        [shared],
+        "kernalign report wine.kern --data wine.csv --row 7 -o report.html",
+    )
+    report.add_argument("model", help="a model that 'kernalign fit' saved")
+    report.add_argument("--data", help=f"the labelled table it was fitted to: {_TABLE}")
+    report.add_argument("--row", type=int, help="row of the data whose prediction is explained")
+    report.add_argument("--no-compare", action="store_true", help="do not cross-validate")
+    _max_rows(report)
+    report.add_argument("-o", "--output", required=True, help="where to write (.html)")
+
+    compare = _command(
+        commands,
+        "compare",
+        "all learners and a tuned RBF SVM under one cross-validation",
+        [shared, _data_options()],
+        "kernalign compare wine.csv --target cultivar --learners ca,ca-nd,du -o compare.png",
+    )
+    compare.add_argument("--learners", help=f"which ones, with commas between; {learners}")
+    compare.add_argument("--folds", type=_folds, default=5, help="folds (default 5)")
+    _max_rows(compare)
+    compare.add_argument("-o", "--output", help="where to draw the picture (.png, .svg, .pdf)")
+
+    demo = _command(
+        commands,
+        "demo",
+        "run every command once on data that ship with scikit-learn",
+        [shared],
+        "kernalign demo -o wine-demo",
+    )
+    demo.add_argument("-o", "--output", default="kernalign-demo", help="a folder for the files")
+    return parser
+
+
+def _command(
+    commands: Any, name: str, what: str, parents: list[argparse.ArgumentParser], example: str
+) -> argparse.ArgumentParser:
+    made: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}.",
+        parents=parents,
+        epilog=f"example:\n  {example}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return made
+
+
+def _shared() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    shared.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    return shared
+
+
+def _data_options() -> argparse.ArgumentParser:
+    data = argparse.ArgumentParser(add_help=False)
+    data.add_argument("data", help=f"the table: {_TABLE}")
+    data.add_argument("--target", required=True, help="the column to predict")
+    data.add_argument(
+        "--task",
+        default="auto",
+        choices=["auto", "classification", "regression"],
+        help="decided from the target by default",
+    )
+    data.add_argument(
+        "--drop", action="append", default=[], metavar="COLUMN", help="leave a column out"
+    )
+    data.add_argument(
+        "--encode",
+        action="store_true",
+        help="fill empty cells and turn text into columns of 0 and 1, kept with the model",
+    )
+    data.add_argument("--no-scale", action="store_true", help="keep the units of the columns")
+    return data
+
+
+def _max_rows(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--max-rows",
+        type=_rows,
+        default=1000,
+        help="rows at most that are cross-validated (default 1000)",
+    )
+
+
+def _folds(text: str) -> int:
+    return _whole(text, 2)
+
+
+def _rows(text: str) -> int:
+    return _whole(text, 20)
+
+
+def _whole(text: str, least: int) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"must be a whole number from {least}, got {text!r}")
+    return number

@@ -1,0 +1,217 @@
+"""Tables from CSV and Parquet files, and plain sentences about what is wrong with them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernalign.cli.errors import DataError, UserError
+
+#: Whole numbers with at most this many values count as classes.
+MOST_CLASSES = 20
+SEPARATORS = ",;\t|"
+PARQUET = (".parquet", ".pq")
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise UserError(
+            "The command line needs pandas, which is not installed: pip install 'kernalign[cli]'."
+        ) from None
+    return pandas
+
+
+def read_table(path: str) -> Any:
+    """The data frame in a CSV or Parquet file."""
+    pandas = _pandas()
+    file = Path(path)
+    if not file.is_file():
+        raise DataError(f"There is no file {path}.")
+    try:
+        if file.suffix.lower() in PARQUET:
+            table = pandas.read_parquet(file)
+        else:
+            table = pandas.read_csv(file, sep=_separator(file), encoding="utf-8-sig")
+    except ImportError:
+        raise UserError(
+            "Parquet files need pyarrow, which is not installed: pip install 'kernalign[cli]'."
+        ) from None
+    except (ValueError, OSError) as problem:
+        # pandas' parser errors, undecodable bytes and broken Parquet files are among these.
+        reason = str(problem).strip().splitlines()[0].rstrip(".")
+        raise DataError(f"{path} cannot be read as a table: {reason}.") from None
+    table.columns = [str(column).strip() for column in table.columns]
+    if not len(table):
+        raise DataError(f"{path} has no rows.")
+    return table
+
+
+def _separator(file: Path) -> str:
+    """The separator that occurs most in the first line."""
+    with file.open(encoding="utf-8-sig", errors="replace") as stream:
+        first = stream.readline()
+    return max(SEPARATORS, key=first.count)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Features and target of a table.
+
+    reason : why the task is classification or regression.
+    """
+
+    X: Any
+    y: Any
+    task: str
+    reason: str
+
+    @property
+    def classification(self) -> bool:
+        return self.task == "classification"
+
+
+def labelled(table: Any, target: str, task: str = "auto", drop: Sequence[str] = ()) -> Labelled:
+    """The features and the target, which must be complete."""
+    for name in (target, *drop):
+        _need(table, name, "The target" if name == target else "--drop")
+    column = table[target]
+    empty = column.isna()
+    if empty.any():
+        raise DataError(
+            f"The target {target!r} is empty in {_rows(empty)}: remove these rows or fill them in."
+        )
+    task, reason = _task(column, task, target)
+    if column.nunique() < 2:
+        raise DataError(f"The target {target!r} has one value only, {column.iloc[0]!r}.")
+    y = column.to_numpy()
+    if task == "regression":
+        if column.dtype.kind not in "biuf":
+            raise DataError(
+                f"The target {target!r} holds {_example(column)}: a regression needs numbers."
+            )
+        y = y.astype(float)
+    elif column.dtype.kind not in "biuf":
+        y = column.astype(str).to_numpy(dtype=object)
+    X = table.drop(columns=[target, *drop])
+    if not X.shape[1]:
+        raise DataError(f"There is no column beside the target {target!r} to learn from.")
+    return Labelled(X, y, task, reason)
+
+
+def _task(column: Any, task: str, target: str) -> tuple[str, str]:
+    if task != "auto":
+        return task, "as asked for"
+    values = column.nunique()
+    if column.dtype.kind not in "iuf":
+        return "classification", f"{target!r} holds {values} different labels"
+    whole = bool((column == column.round()).all())
+    if whole and values <= MOST_CLASSES:
+        return "classification", f"{target!r} holds {values} whole numbers"
+    return "regression", f"{target!r} holds {values} different numbers"
+
+
+def checked_features(X: Any, encode: bool) -> Any:
+    """Features that the model can use, or a sentence naming the column and what to do."""
+    numbers, text = split_columns(X)
+    doubled = X.columns[X.columns.duplicated()]
+    if len(doubled):
+        raise DataError(f"Two columns are called {doubled[0]!r}: rename one of them.")
+    for name in numbers:
+        values = X[name].to_numpy(dtype=float, na_value=np.nan)
+        infinite = np.isinf(values)
+        if infinite.any():
+            raise DataError(f"Column {name!r} is infinite in {_rows(infinite)}: mend these cells.")
+    for name in text:
+        kind = X[name].dtype.kind
+        if kind in "Mm":
+            raise DataError(
+                f"Column {name!r} holds dates: turn them into numbers (days, year, month), or "
+                f"leave it out with --drop {name}."
+            )
+        if not encode:
+            raise DataError(
+                f"Column {name!r} holds {_example(X[name])}, and numbers are needed: add --encode, "
+                "which makes a column of 0 and 1 for each value, or leave it out with "
+                f"--drop {name}."
+            )
+    for name in X.columns:
+        empty = X[name].isna()
+        if empty.all():
+            raise DataError(f"Column {name!r} is empty: leave it out with --drop {name}.")
+        if empty.any() and not encode:
+            raise DataError(
+                f"Column {name!r} is empty in {_rows(empty)}: fill it in, or add --encode, which "
+                "puts the median in place of missing numbers and 'missing' in place of text."
+            )
+    for name in text:
+        values = X[name].nunique()
+        if values > 50 and values > len(X) / 2:
+            raise DataError(
+                f"Column {name!r} has {values} different texts in {len(X)} rows, like a name or an "
+                f"identifier: leave it out with --drop {name}."
+            )
+    return X
+
+
+def split_columns(X: Any) -> tuple[list[str], list[str]]:
+    """Names of the columns of numbers (or true/false), and of all others."""
+    numbers = [name for name in X.columns if X[name].dtype.kind in "biuf"]
+    return numbers, [name for name in X.columns if name not in numbers]
+
+
+def for_prediction(
+    table: Any, columns: Sequence[str], numbers: Sequence[str], encoded: bool
+) -> Any:
+    """The columns that a model was trained on, in its order."""
+    for name in columns:
+        _need(table, name, "The model")
+    X = table[list(columns)]
+    for name in numbers:
+        if X[name].dtype.kind not in "biuf" and not X[name].isna().all():
+            raise DataError(
+                f"Column {name!r} holds {_example(X[name])}, and the model was trained on numbers."
+            )
+    if not encoded:
+        for name in columns:
+            empty = X[name].isna()
+            if empty.any():
+                raise DataError(
+                    f"Column {name!r} is empty in {_rows(empty)}: fill it in, or fit the model "
+                    "with --encode, which then fills cells here as it did there."
+                )
+    return X.astype(dict.fromkeys(numbers, float))
+
+
+def _need(table: Any, name: str, whose: str) -> None:
+    if name in table.columns:
+        return
+    near = difflib.get_close_matches(name, list(table.columns), n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    shown = ", ".join(map(repr, list(table.columns)[:12]))
+    more = ", ..." if len(table.columns) > 12 else ""
+    raise DataError(
+        f"{whose} {'names' if whose == '--drop' else 'needs'} a column {name!r}, which the table "
+        f"does not have.{hint} Its columns are {shown}{more}."
+    )
+
+
+def _rows(mask: Any) -> str:
+    """Which rows of the table, counted from 1 below the header."""
+    rows = np.flatnonzero(np.asarray(mask)) + 1
+    if len(rows) == 1:
+        return f"row {rows[0]}"
+    return f"{len(rows)} rows (the first is row {rows[0]})"
+
+
+def _example(column: Any) -> str:
+    for row, value in enumerate(column.tolist(), start=1):
+        if isinstance(value, str):
+            return f"text ({value!r} in row {row})"
+    return f"values of type {column.dtype}"

@@ -1,0 +1,109 @@
+"""What a picture needs of a model, whatever kind of model it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from kernalign._typing import Array
+from kernalign.kernels import LearnedKernel
+from kernalign.learners.targets import infer_target, response_target
+
+
+@dataclass(frozen=True)
+class View:
+    """A model as pictures see it.
+
+    estimator : the fitted estimator or learner; None for a kernel by itself.
+    before : the steps of a pipeline before it, or None.
+    names : names of the features that the kernel sees, or None.
+    rows : the rows it was trained on, or None.
+    """
+
+    kernel: LearnedKernel
+    estimator: Any = None
+    before: Any = None
+    names: list[str] | None = None
+    rows: Array | None = None
+
+    @property
+    def learner(self) -> Any:
+        return getattr(self.estimator, "learner_", self.estimator)
+
+    def seen(self, X: Any) -> Array:
+        """Rows as the kernel sees them."""
+        if self.before is not None:
+            X = self.before.transform(X)
+        rows: Array = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
+        return rows
+
+    def target(self, y: Any, weight: Array) -> Any:
+        """The target kernel of labels: a response for regressors, else what y looks like."""
+        if is_regressor(self.estimator):
+            return response_target(y, weight)
+        return infer_target(np.asarray(y), weight)
+
+    def columns(self) -> int:
+        """The number of features, as far as the model tells."""
+        if self.rows is not None:
+            return self.rows.shape[1]
+        known = getattr(self.estimator, "n_features_in_", 0)
+        for kernel in self.kernel.kernels:
+            own = kernel.family.columns
+            if isinstance(own, slice) or own is None:
+                beside = len(getattr(kernel.family, "untied_names", ()))
+                known = max(known, kernel.sigma.size - beside)
+            else:
+                known = max(known, *(int(c) + 1 for c in own))
+        return int(known)
+
+    def feature_names(self, number: int) -> list[str]:
+        if self.names is not None and len(self.names) == number:
+            return self.names
+        return [f"x{k}" for k in range(number)]
+
+
+def view(model: Any) -> View:
+    """The view of a fitted model, or one sentence saying what was given instead."""
+    if isinstance(model, LearnedKernel):
+        return View(model)
+    before = None
+    if hasattr(model, "steps"):
+        before, model = (model[:-1] if len(model.steps) > 1 else None), model.steps[-1][1]
+    kernel = getattr(model, "kernel_", None)
+    if not isinstance(kernel, LearnedKernel):
+        raise ValueError(
+            "A picture needs a fitted model of kernalign, a pipeline that ends in one, or its "
+            f"kernel_. Got {type(model).__name__} without a learned kernel: fit it first."
+        )
+    names = getattr(model, "feature_names_in_", None)
+    if names is None and before is not None:
+        names = _names_after(before)
+    rows = getattr(model, "X_fit_", None)
+    return View(kernel, model, before, None if names is None else [str(n) for n in names], rows)
+
+
+def _names_after(before: Any) -> Any:
+    try:
+        return before.get_feature_names_out()
+    except (AttributeError, ValueError):
+        # Not every transformer knows the names of what it makes.
+        return None
+
+
+def some_rows(n: int, most: int, groups: Any = None) -> Any:
+    """Positions of at most `most` of n rows, in order, spread evenly; by group if given."""
+    if n <= most:
+        return np.arange(n)
+    order = np.arange(n) if groups is None else np.argsort(groups, kind="stable")
+    return np.sort(order[np.linspace(0, n - 1, most).astype(int)])
+
+
+def check_pair(X: Any, y: Any) -> None:
+    """X and y of the same length."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n != len(y):
+        raise ValueError(f"X and y must have as many rows as each other. Got {n} and {len(y)}.")

@@ -1,0 +1,100 @@
+"""How much each feature matters to the learned kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.plots._axes import COLOURS, axes, plain, shortened
+from kernalign.plots._model import View, view
+
+
+@dataclass(frozen=True)
+class RelevanceInfo:
+    """One number per feature.
+
+    relevance : sum_t w_t r_t / sum_t w_t, r_t = s^2 / sigma_t^2 of kernel t.
+    share : the same, adding up to one (zeros where no feature is relevant).
+    unexplained : the share of the weights on kernels whose parameters say nothing of features.
+    in_spreads : whether s is the spread of the feature, else it is 1.
+    """
+
+    names: list[str]
+    relevance: Array
+    share: Array
+    unexplained: float
+    in_spreads: bool
+
+    @property
+    def even(self) -> bool:
+        """Whether all features matter the same, or there is only one: nothing to rank."""
+        return bool(np.ptp(self.share) < 1e-3)
+
+    def largest(self, number: int) -> list[tuple[str, float]]:
+        """The most relevant features with their shares, the first one first."""
+        order = np.argsort(-self.share, kind="stable")[:number]
+        return [(self.names[k], float(self.share[k])) for k in order]
+
+
+def relevance_info(model: Any, X: Any = None, *, in_spreads: bool = True) -> RelevanceInfo:
+    """Relevance 1/sigma^2 of each feature, averaged over the kernels by their weights.
+
+    Parameters
+    ----------
+    model : fitted model or LearnedKernel
+    X : rows to take the spread of the features from, default the training rows if the model has
+        them
+    in_spreads : bool
+        Measure sigma in spreads (standard deviations) of its feature, so that features of
+        different units compare. Without rows, and with False, in the units of the feature.
+    """
+    seen = view(model)
+    rows = seen.seen(X) if X is not None else seen.rows
+    d = rows.shape[1] if rows is not None else seen.columns()
+    total, explained, weights = _weighted(seen, d)
+    if explained == 0:
+        raise ValueError(
+            f"The parameters of {seen.kernel!r} do not say how much each feature matters."
+        )
+    relevance = total / explained
+    in_spreads = in_spreads and rows is not None
+    if in_spreads and rows is not None:
+        relevance = relevance * rows.var(axis=0)
+    size = float(relevance.sum())
+    share = relevance / size if size > 0 else np.zeros(d)
+    names = seen.feature_names(d)
+    return RelevanceInfo(names, relevance, share, 1 - explained / weights, in_spreads)
+
+
+def _weighted(seen: View, d: int) -> tuple[Array, float, float]:
+    """sum_t w_t / sigma_t^2 per feature, the weights that it holds, and all weights."""
+    total, explained = np.zeros(d), 0.0
+    for weight, kernel in zip(seen.kernel.weights, seen.kernel.kernels, strict=True):
+        own = np.zeros((1, d))
+        own[0] = np.arange(d)
+        columns = kernel.family.select(own)[0].astype(int)
+        relevance = kernel.family.relevance(kernel.sigma, columns.size)
+        if relevance is not None:
+            total[columns] += weight * relevance
+            explained += float(weight)
+    return total, explained, float(np.sum(seen.kernel.weights)) or 1.0
+
+
+def plot_relevance(
+    model: Any, X: Any = None, ax: Any = None, *, in_spreads: bool = True, most: int = 20
+) -> Any:
+    """Draw one bar per feature, the most relevant on top; at most `most` of them."""
+    info = relevance_info(model, X, in_spreads=in_spreads)
+    shown = info.largest(most)
+    ax = axes(ax, (6.0, max(2.4, 0.9 + 0.26 * len(shown))))
+    ax.barh(range(len(shown)), [100 * share for _, share in shown], color=COLOURS[0])
+    ax.set_yticks(range(len(shown)), [shortened(name) for name, _ in shown], fontsize=9)
+    ax.invert_yaxis()
+    few = len(shown) < len(info.names)
+    top = f" (top {len(shown)} of {len(info.names)})" if few else ""
+    ax.set(xlabel="share of the relevance, %", title=f"Relevance of features{top}")
+    plain(ax)
+    return ax

@@ -1,0 +1,219 @@
+"""What is loaded is what was saved, to the last bit."""
+
+import io
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from kernalign import (
+    ContinuousAlignment,
+    CustomFamily,
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    ModelFileError,
+    UniformWeights,
+    load,
+    save,
+)
+from kernalign.persistence import read_header
+from tests.kernels import families
+from tests.persistence.models import (
+    CLASSIFIERS,
+    LEARNERS,
+    REGRESSORS,
+    feature_models,
+    labels,
+    response,
+    rows,
+    table,
+)
+
+#: Functions of the custom families: a file names them, the user brings them.
+FUNCTIONS = [families.cauchy, families.cauchy_gradient, families.wave, families.wave_gradient]
+
+
+def again(model, tmp_path, **options):
+    return load(save(model, tmp_path / "model.kern"), **options)
+
+
+def fitted(model, X, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return clone(model).fit(X, y)
+
+
+def assert_same_state(one, two):
+    """Every attribute, all the way down."""
+    assert type(one) is type(two)
+    if isinstance(one, np.ndarray):
+        assert one.dtype == two.dtype
+        np.testing.assert_array_equal(one, two)
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(two)
+        for a, b in zip(one, two, strict=True):
+            assert_same_state(a, b)
+    elif isinstance(one, dict):
+        assert list(one) == list(two)
+        for key in one:
+            assert_same_state(one[key], two[key])
+    elif isinstance(one, np.random.RandomState):
+        assert_same_state(one.get_state(), two.get_state())
+    elif hasattr(one, "__dict__") and not callable(one):
+        assert_same_state(vars(one), vars(two))
+    elif hasattr(one, "__dict__"):
+        assert one == two
+    else:
+        assert one == two or (one != one and two != two)
+
+
+@pytest.mark.parametrize("case", families.CASES, ids=lambda case: case.name)
+def test_every_family(case, tmp_path):
+    """A kernel at parameters of its own, in a learner fitted on the rows of the case."""
+    p = families.problem(case)
+    names = families.NAMES[: p.full.shape[1]]
+    kernel = case.family.resolve(p.full, names).at(p.sigma)
+    learner = UniformWeights([kernel]).fit(p.full, p.full[:, 0] > p.full[:, 0].mean())
+    same = again(learner, tmp_path, trusted=FUNCTIONS)
+    assert same.kernel_ == learner.kernel_
+    np.testing.assert_array_equal(
+        same.kernel_(p.other_full, p.full), learner.kernel_(p.other_full, p.full)
+    )
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: repr(learner)[:60])
+def test_every_learner(learner, tmp_path):
+    X = rows()
+    learner = fitted(learner, X, labels(X))
+    same = again(learner, tmp_path)
+    assert_same_state(learner, same)
+    np.testing.assert_array_equal(same.kernel_(X), learner.kernel_(X))
+    # Parameters are whole again: it can be cloned, fitted and pickled.
+    assert_same_state(vars(fitted(same, X, labels(X)))["alignment_"], learner.alignment_)
+    pickle.dumps(same)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda model: repr(model)[:60])
+def test_every_classifier(model, classes, tmp_path):
+    X = rows()
+    y = labels(X, classes)
+    if model.class_weight is not None and classes > 2:
+        model = clone(model).set_params(class_weight="balanced")
+    model = fitted(model, X[:30], y[:30])
+    same = again(model, tmp_path)
+    assert_same_state(model, same)
+    np.testing.assert_array_equal(same.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda model: repr(model)[:60])
+def test_every_regressor(model, tmp_path):
+    X = rows()
+    model = fitted(model, X[:30], response(X[:30]))
+    same = again(model, tmp_path)
+    assert_same_state(model, same)
+    np.testing.assert_array_equal(same.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("model", feature_models(), ids=lambda model: repr(model)[:60])
+def test_features(model, tmp_path):
+    X = rows()
+    model = fitted(model, X[:30], labels(X[:30]))
+    same = again(model, tmp_path)
+    method = "predict_proba" if hasattr(model, "predict_proba") else "transform"
+    np.testing.assert_array_equal(getattr(same, method)(X), getattr(model, method)(X))
+
+
+def test_a_pipeline_with_text_and_gaps(tmp_path):
+    frame, y, model = table()
+    model = fitted(model, frame, y)
+    same = again(model, tmp_path)
+    np.testing.assert_array_equal(same.predict_proba(frame), model.predict_proba(frame))
+    assert read_header(tmp_path / "model.kern")["feature_names"] == list(frame.columns)
+    with pytest.raises(ValueError, match="columns are missing"):
+        same.predict(frame[["width", "colour"]])
+
+
+def test_columns_are_checked_after_loading(tmp_path):
+    frame, y, _ = table()
+    frame = frame[["length", "width"]].fillna(0)
+    same = again(KernelClassifier(C=1.0).fit(frame, y), tmp_path)
+    with pytest.raises(ValueError, match="feature names"):
+        same.predict(frame[["width", "length"]])
+
+
+def test_shared_parts_are_written_once(tmp_path):
+    X = rows(200, 5)
+    model = KernelRegressor(C=1.0).fit(X, response(X))
+    same = again(model, tmp_path)
+    assert same.kernel_ is same.learner_.kernel_ is same.stages_.fitted.kernel_
+    assert (tmp_path / "model.kern").stat().st_size < 2.5 * X.nbytes
+
+
+def test_unfitted_estimators_can_be_saved(tmp_path):
+    model = KernelClassifier(ContinuousAlignment(Gaussian(ard=True), penalty=np.inf))
+    assert repr(again(model, tmp_path)) == repr(model)
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path):
+    X = rows()
+    for name in "ab":
+        save(KernelClassifier(C=1.0).fit(X, labels(X)), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_callback_stays_behind(tmp_path):
+    learner = ContinuousAlignment()
+    learner.callback = print
+    assert again(learner, tmp_path).callback is None
+
+
+def test_own_functions_are_asked_for_by_name(tmp_path):
+    X = rows()
+    family = CustomFamily(families.cauchy, (0.1, 10.0))
+    path = save(ContinuousAlignment(family).fit(X, labels(X)), tmp_path / "m.kern")
+    with pytest.raises(ModelFileError, match=r"function .*cauchy.* load\(path, trusted=\[cauchy"):
+        load(path)
+    assert load(path, trusted=[families.cauchy]).family.function is families.cauchy
+
+
+class OwnFamily(Gaussian):
+    """A user's own class."""
+
+
+def test_own_classes_are_asked_for_by_name(tmp_path):
+    X = rows()
+    model = ContinuousAlignment(OwnFamily()).fit(X, labels(X))
+    path = save(model, tmp_path / "m.kern")
+    with pytest.raises(ModelFileError, match=r"class .*OwnFamily.* load\(path, trusted=\[OwnF"):
+        load(path)
+    np.testing.assert_array_equal(load(path, trusted=[OwnFamily]).kernel_(X), model.kernel_(X))
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (lambda X, Z, s: X @ Z.T, "the function"),
+        (io.BytesIO(), "_io.BytesIO"),
+        (np.array([1]).astype("m8[s]"), "timedelta"),
+    ],
+    ids=["lambda", "stream", "time"],
+)
+def test_what_cannot_be_saved_is_named(value, said, tmp_path):
+    model = KernelClassifier(ContinuousAlignment(CustomFamily(value, (0.1, 1))))
+    with pytest.raises(ValueError, match=rf"KernelClassifier.learner.family.function .*{said}"):
+        save(model, tmp_path / "m.kern")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_estimator_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"save takes a fitted estimator .* Got list"):
+        save([1], tmp_path / "m.kern")
+    with pytest.raises(ValueError, match="there is no folder"):
+        save(KernelClassifier(), tmp_path / "no" / "m.kern")
