@@ -10,7 +10,7 @@ import kernalign
 ROOT = Path(kernalign.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 #: From the bottom up: a layer may import those before it in this list, and itself.
-LAYERS = ["kernels", "gram", "criteria", "learners", "estimators"]
+LAYERS = ["kernels", "gram", "criteria", "learners", "features", "estimators"]
 #: Imported only inside the function that needs them: the package works without.
 OPTIONAL = {"matplotlib", "dask", "torch"}
 #: The mathematical core does not know them at all.
@@ -92,12 +92,14 @@ def test_detector_sees_every_form_of_import():
     assert found["kernalign.learners.search"] is False
     assert found["dask.array"] is False
     assert found["torch"] is True
-    assert forbidden("gram") == {f"kernalign.{n}" for n in ("criteria", "learners", "estimators")}
+    assert forbidden("gram") == {
+        f"kernalign.{n}" for n in ("criteria", "learners", "features", "estimators")
+    }
 
 
 @every_file
 def test_imports_point_down(path):
-    """kernels -> gram -> criteria -> learners -> estimators, lazy imports included."""
+    """kernels -> gram -> criteria -> learners -> features -> estimators, lazy imports included."""
     layer = layer_of(path)
     names = {name for name, _ in imports(parsed(path), path)}
     if layer is not None:

@@ -1,6 +1,6 @@
 """Learn the kernel of a kernel machine from data."""
 
-from kernalign._warnings import AlignmentWarning, ScaleWarning, SelectionWarning
+from kernalign._warnings import AlignmentWarning, SampleWarning, ScaleWarning, SelectionWarning
 from kernalign.criteria import alignment, centered_alignment
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
 from kernalign.kernels import (
@@ -25,6 +25,7 @@ from kernalign.learners import (
     PolynomialMKL,
     Reweighted,
     RidgeMKL,
+    Sampled,
     UniformWeights,
 )
 
@@ -54,6 +55,8 @@ __all__ = [
     "RationalQuadratic",
     "Reweighted",
     "RidgeMKL",
+    "SampleWarning",
+    "Sampled",
     "ScaleWarning",
     "SelectionWarning",
     "UniformWeights",

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number, check_rows
-from kernalign.estimators.machines import C_GRID, Machine, Precomputed
+from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages
+from kernalign.estimators.machines import C_GRID, Machine, Precomputed, RidgeRegressor
 from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
 from kernalign.kernels.learned import rows_within_budget
 from kernalign.learners import ContinuousAlignment, Learner
@@ -67,9 +68,43 @@ class KernelPredictor(KernelEstimator):
     def _stages(self, machine: Machine | None, default: Machine, problem: Problem) -> Stages:
         """The learner's own machine where it has one and the user asked for no other."""
         learner = self._checked_learner()
+        solver = self._checked_solver(machine, learner, len(problem.X))
+        if solver != "exact":
+            return LinearStages(
+                learner,
+                problem,
+                solver=solver,
+                n_components=self.n_components,
+                nested=self.nested,
+                cv=self.cv,
+                classes=is_classifier(self),
+            )
         if machine is None and learner.one_stage:
             return OneStage(learner)
         return TwoStages(learner, machine or default, problem, self.nested)
+
+    def _checked_solver(self, machine: Machine | None, learner: Learner, n: int) -> str:
+        """The solver asked for; "auto" is exact for few rows, and for machines of their own."""
+        check_choice(self, "solver", SOLVERS)
+        wanted = self.n_components
+        counted = isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool)
+        if wanted is not None and not (counted and wanted >= 1):
+            raise ValueError(
+                f"The 'n_components' parameter of {type(self).__name__} must be an int in "
+                f"[1, inf) or None. Got {wanted!r} instead."
+            )
+        if self.solver == "exact":
+            return "exact"
+        own = not (machine is None or isinstance(machine, RidgeRegressor))
+        if not own and not (machine is None and learner.one_stage):
+            return "exact" if self.solver == "auto" and n <= EXACT_ROWS else str(self.solver)
+        if self.solver == "auto":
+            return "exact"
+        what = f"machine={self.machine!r}" if own else f"learner={learner!r}, which trains its own"
+        raise ValueError(
+            f"solver={self.solver!r} of {type(self).__name__} trains least squares on the learned "
+            f"kernel and takes no other machine. Got {what}: use solver='exact'."
+        )
 
     def _values(self, machine: Machine | None) -> Array:
         """The values of C to choose from; a single one where there is no choice."""
@@ -93,13 +128,20 @@ class KernelPredictor(KernelEstimator):
         return values
 
     def _publish(self, stages: Stages, trained: Trained, X: Array) -> None:
-        self._keep(trained.learner, X)
+        self._keep(trained.learner, X if trained.rows is None else trained.rows)
+        self.solver_ = stages.solver
         self.machine_ = trained.machine
         self.stages_ = stages
 
     def _outputs(self, X: Any) -> Array:
         """Outputs of the machine for each row."""
-        rows = self._rows(X)
+        return self._evaluated(self._rows(X))
+
+    def _evaluated(self, rows: Array) -> Array:
+        """`_outputs` for rows that are known to be valid."""
+        direct = self.stages_.direct_outputs(self.machine_, rows)
+        if direct is not None:
+            return direct
         columns = getattr(self.machine_, "support_", None)
         parts = [self.stages_.outputs(self.machine_, K) for K in self._blocks(rows, columns)]
         return np.concatenate(parts)

@@ -45,6 +45,17 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     nested : bool
         Learn the kernel again inside each fold, so that the choice of C is honest. (One-stage
         learners always do. A penalty that the learner chose on its own held-out rows stays.)
+    solver : {"auto", "exact", "nystroem", "fourier", "cg"}
+        How the second stage is solved; `solver_` says how it was. "exact" trains the machine on
+        the Gram matrix. The others take least squares for the machine (-1/+1 by class) and cost
+        O(n): "nystroem" on features of landmarks, "fourier" on random features (exact ones for
+        Fourier and Linear kernels); "cg" solves for all rows by preconditioned conjugate gradients.
+        The kernel is then learned on a sample of many rows (`Sampled`) and, where `cv` is a
+        number, C is chosen on one share of the rows that the sample does not hold. "auto" is
+        "exact" up to 4000 rows, and wherever the machine is given, else "nystroem", or "fourier"
+        where its features are exact.
+    n_components : int or None
+        Features, or landmarks, of the solvers that have them; 3000 by default.
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment and for the machine.
 
@@ -75,6 +86,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         C: Any = "cv",
         cv: Any = 5,
         nested: bool = True,
+        solver: str = "auto",
+        n_components: int | None = None,
         class_weight: Any = None,
     ):
         self.learner = learner
@@ -82,6 +95,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         self.C = C
         self.cv = cv
         self.nested = nested
+        self.solver = solver
+        self.n_components = n_components
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -107,6 +122,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
         stages = self._stages(machine, SupportVectorClassifier(), problem)
+        folds = stages.splits(folds, problem)
         held_out = None
         if folds is not None:
             chosen = select(stages, problem, values, folds, _zero_one_loss)
@@ -118,7 +134,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
             self.cv_results_ = {"C": np.array([self.C_]), "error": np.array([np.nan])}
         self._publish(stages, stages.train(problem, self.C_), X)
         if held_out is None:
-            held_out = stages.outputs(self.machine_, self.kernel_(X))
+            held_out = self._evaluated(X)
         self.calibration_ = TemperatureCalibration().fit(held_out, codes, target.weight)
         return self
 

@@ -135,7 +135,7 @@ class Precomputed(Machine):
             machine.set_params(alpha=1 / value)
         elif self.parameter == "C":
             machine.set_params(C=value)
-        return _fit_quietly(machine, K, _scores(y) if self.signed else y, weight)
+        return _fit_quietly(machine, K, scores(y) if self.signed else y, weight)
 
     def outputs(self, fitted: Any, K: Array) -> Array:
         for name in ("decision_function", "predict_proba", "predict"):
@@ -145,11 +145,11 @@ class Precomputed(Machine):
         if name == "predict_proba" and out.shape[1] == 2:
             out = out[:, 1] - out[:, 0]
         if name == "predict" and self.classes and not self.signed:
-            out = _scores(out.astype(int), len(fitted.classes_))
+            out = scores(out.astype(int), len(fitted.classes_))
         return out
 
 
-def _scores(codes: Any, n_classes: int | None = None) -> Array:
+def scores(codes: Any, n_classes: int | None = None) -> Array:
     """-1/+1 for two classes, (n, classes) of them for more."""
     n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
     if n_classes <= 2:

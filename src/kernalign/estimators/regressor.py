@@ -42,6 +42,17 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         Folds for the choice of C.
     nested : bool
         Learn the kernel again inside each fold, so that the choice of C is honest.
+    solver : {"auto", "exact", "nystroem", "fourier", "cg"}
+        How the second stage is solved; `solver_` says how it was. "exact" trains the machine on
+        the Gram matrix. The others take least squares for the machine and cost O(n): "nystroem"
+        on features of landmarks, "fourier" on random features (exact ones for Fourier and Linear
+        kernels); "cg" solves for all rows by preconditioned conjugate gradients. The kernel is
+        then learned on a sample of many rows (`Sampled`) and, where `cv` is a number, C is chosen
+        on one share of the rows that the sample does not hold. "auto" is "exact" up to 4000 rows,
+        and wherever another machine is given, else "nystroem", or "fourier" where its features
+        are exact.
+    n_components : int or None
+        Features, or landmarks, of the solvers that have them; 3000 by default.
 
     Attributes
     ----------
@@ -65,12 +76,16 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         C: Any = "cv",
         cv: Any = 5,
         nested: bool = True,
+        solver: str = "auto",
+        n_components: int | None = None,
     ):
         self.learner = learner
         self.machine = machine
         self.C = C
         self.cv = cv
         self.nested = nested
+        self.solver = solver
+        self.n_components = n_components
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
@@ -94,7 +109,8 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         values = self._values(machine)
         stages = self._stages(machine, RidgeRegressor(), problem)
         if values.size > 1:
-            chosen = select(stages, problem, values, folds, _squared_loss)
+            splits = stages.splits(folds, problem)
+            chosen = select(stages, problem, values, splits, _squared_loss)
             self.C_ = chosen.value
             with np.errstate(over="ignore"):
                 square = np.float64(self._spread) ** 2

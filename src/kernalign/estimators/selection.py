@@ -46,20 +46,21 @@ def select(
     """
     values = np.sort(values)
     total, seen = np.zeros(values.size), 0.0
-    held_out: Array | None = None
+    parts = []
     for train, test in folds:
         outputs = stages.path(problem.rows(train), problem.X[test], values)
         weight = problem.target.weight[test]
         total += loss(problem.y[test], outputs) @ weight
         seen += float(weight.sum())
-        if held_out is None:
-            held_out = np.full((values.size, len(problem.X), *outputs.shape[2:]), np.nan)
-        held_out[:, test] = outputs
-    if held_out is None:
+        parts.append((test, outputs))
+    if not parts:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
     losses = total / seen
     best = int(np.argmin(losses))
-    return Selection(float(values[best]), values, losses, held_out[best])
+    held_out = np.full((len(problem.X), *parts[0][1].shape[2:]), np.nan)
+    for test, outputs in parts:
+        held_out[test] = outputs[best]
+    return Selection(float(values[best]), values, losses, held_out)
 
 
 def splits_of_used_rows(splits: Iterable[Split], used: Any) -> list[Split]:

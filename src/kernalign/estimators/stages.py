@@ -32,21 +32,37 @@ class Problem:
     y: Array
     target: Target
     feature_names: Any
+    #: Positions of the rows in the problem that they were taken from.
+    index: Any = None
 
     def rows(self, index: Any) -> Problem:
-        return Problem(self.X[index], self.y[index], self.target.rows(index), self.feature_names)
+        return Problem(
+            self.X[index], self.y[index], self.target.rows(index), self.feature_names, index
+        )
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A fitted learner and the machine on its kernel."""
+    """A fitted learner, the machine on its kernel, and the rows it needs if not all of them."""
 
     learner: Learner
     machine: Any
+    rows: Array | None = None
 
 
 class Stages(ABC):
     """A way from a problem to a trained model."""
+
+    #: How the second stage is solved.
+    solver: str = "exact"
+
+    def splits(self, folds: Any, problem: Problem) -> Any:
+        """The folds on which C is chosen, given those that were asked for."""
+        return folds
+
+    def direct_outputs(self, machine: Any, X: Array) -> Array | None:
+        """Outputs of a machine that needs no Gram matrix; None for those that do."""
+        return None
 
     @abstractmethod
     def path(self, train: Problem, X_test: Array, values: Array) -> Array:

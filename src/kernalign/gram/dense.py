@@ -28,3 +28,18 @@ def size_and_alignment(K: Array, target: Target) -> tuple[float, float]:
     np.square(K, out=K)
     norms = float(np.sqrt(w @ K @ w)) * float(np.linalg.norm(target.centred.T @ target.weighted))
     return size, inner / norms if norms > 0 else 0.0
+
+
+def centred_cosine(K: Array, L: Array, weight: Array) -> float:
+    """<K_c, L_c> / (|K_c| |L_c|) of two Gram matrices of the same rows; 1 where both vanish."""
+    share = weight / weight.sum()
+
+    def centred(G: Array) -> Array:
+        means = G @ share
+        return (G - means - means[:, None] + share @ means) * np.sqrt(np.outer(share, share))
+
+    K, L = centred(K), centred(L)
+    norms = float(np.linalg.norm(K)) * float(np.linalg.norm(L))
+    if norms == 0:
+        return 1.0 if not (K.any() or L.any()) else 0.0
+    return float(np.vdot(K, L)) / norms
