@@ -105,7 +105,7 @@ class LinearStages(Stages):
         sums = self._normal_equations(features, train)
         if kernel is self.fitted.kernel_ and train.index is not None:
             self._sums = features, sums, train.index
-        models = list(sums.path(features.root, values))
+        models = sums.path(features.root, values)
         found = outputs(features, models, X_test)
         return found[:, :, 0] if found.shape[2] == 1 else found
 
@@ -126,7 +126,7 @@ class LinearStages(Stages):
             )
             return Trained(self.fitted, dual)
         assert sums is not None
-        model = FeatureModel(features, next(sums.path(features.root, np.array([C]))))
+        model = FeatureModel(features, sums.path(features.root, np.array([C]))[0])
         return Trained(self.fitted, model, getattr(features, "landmarks", problem.X[:0]))
 
     def outputs(self, machine: Any, K: Array) -> Array:

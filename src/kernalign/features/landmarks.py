@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
+from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array, IntArray
+from kernalign.features.combination import combined_gram
 from kernalign.kernels import LearnedKernel
 
 METHODS = ("pivots", "kmeans++", "uniform")
@@ -20,8 +22,8 @@ METHODS = ("pivots", "kmeans++", "uniform")
 CANDIDATES = 3
 #: A row of which less than this share is unexplained adds only rounding.
 EXPLAINED = 1e-7
-#: Pivots drawn at a time.
-BLOCK = 128
+#: Pivots drawn at a time, and columns of their kernel values that one thread computes.
+BLOCK, COLUMNS = 128, 512
 
 
 def choose_landmarks(
@@ -36,7 +38,8 @@ def choose_landmarks(
     if len(candidates) <= number:
         return candidates
     if method == "pivots":
-        chosen = pivots(kernel, candidates, number, rng)
+        with blocks_in_threads():
+            chosen = pivots(kernel, candidates, number, rng)
     elif method == "kmeans++":
         chosen = kmeans_plus_plus(kernel, candidates, number, rng)
     else:
@@ -71,13 +74,23 @@ def pivots(kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generato
         share = left[open_rows] / left[open_rows].sum()
         drawn = rng.choice(open_rows, size, replace=False, p=share)
         done = chosen.size
-        columns = kernel(X[drawn], X) - F[:done, drawn].T @ F[:done]
+        columns = _unexplained(kernel, X, drawn, F[:done])
         kept, L = _independent(columns[:, drawn], threshold)
         F[done : done + kept.size] = solve_triangular(L, columns[kept], lower=True)
         chosen = np.concatenate([chosen, drawn[kept]])
         left -= np.einsum("ij,ij->j", F[done : chosen.size], F[done : chosen.size])
         left[chosen] = 0.0
     return chosen
+
+
+def _unexplained(kernel: LearnedKernel, X: Array, drawn: IntArray, F: Array) -> Array:
+    """k(x_drawn, X) - F_drawn' F: what the factor so far leaves of these rows of k(X, X)."""
+    rows, left = X[drawn], np.ascontiguousarray(F[:, drawn].T)
+
+    def block(columns: slice) -> Array:
+        return combined_gram(kernel, rows, X[columns]) - left @ F[:, columns]
+
+    return np.hstack([part for _, part in map_rows(block, len(X), COLUMNS)])
 
 
 def _independent(G: Array, threshold: float) -> tuple[IntArray, Array]:

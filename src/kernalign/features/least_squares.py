@@ -7,7 +7,6 @@ and workers of a cluster are joined by addition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,28 +61,35 @@ class NormalEquations:
         A -= np.outer(self.raw, self.raw) / self.total
         return _whitened(A, self.cross - np.outer(self.raw, self.y) / self.total, root)
 
-    def path(self, root: Array | None, values: Array) -> Iterator[LinearModel]:
+    def path(self, root: Array | None, values: Array) -> list[LinearModel]:
         """The solution at each C of ascending values.
 
         Where rounding leaves no solution, as C grows, the last one stands for all that follow.
         """
-        A, B = self.centred(root)
-        model: LinearModel | None = None
-        for C in values:
-            system = A.copy(order="F")
-            system[np.diag_indices(len(A))] += 1 / C
-            try:
-                factor = cholesky(system, lower=True, overwrite_a=True)
-            except np.linalg.LinAlgError:
-                if model is None:
-                    raise
-                yield model
-                continue
-            v = cho_solve((factor, True), B)
-            if root is not None:
-                v = solve_triangular(root, v, lower=True, trans="T")
-            model = LinearModel(v, (self.y - self.raw @ v) / self.total)
-            yield model
+        with blocks_in_threads():
+            A, B = self.centred(root)
+
+            def solve(place: slice) -> LinearModel | None:
+                system = A.copy(order="F")
+                system[np.diag_indices(len(A))] += 1 / values[place.start]
+                try:
+                    factor = cholesky(system, lower=True, overwrite_a=True)
+                except np.linalg.LinAlgError:
+                    return None
+                v = cho_solve((factor, True), B)
+                if root is not None:
+                    v = solve_triangular(root, v, lower=True, trans="T")
+                return LinearModel(v, (self.y - self.raw @ v) / self.total)
+
+            models: list[LinearModel] = []
+            for _, model in map_rows(solve, len(values), 1):
+                if model is None and not models:
+                    raise np.linalg.LinAlgError(
+                        f"Least squares on {len(A)} features has no solution at C={values[0]:g}: "
+                        "features or weights are too large. Scale the features."
+                    )
+                models.append(models[-1] if model is None else model)
+            return models
 
 
 def _whitened(A: Array, B: Array, root: Array | None) -> tuple[Array, Array]:
