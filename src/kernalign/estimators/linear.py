@@ -41,8 +41,8 @@ EXACT_ROWS = 4000
 FEATURES = 3000
 #: The largest samples: of families that are summed in one pass, and of all others.
 STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
-#: Rows held out to choose C, at most.
-HELD_OUT = 20_000
+#: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many.
+FOLDS_ROWS, HELD_OUT = 10_000, 20_000
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,9 @@ class LinearStages(Stages):
         return "fourier" if has_exact_features(self.fitted.kernel_) else "nystroem"
 
     def splits(self, folds: Any, problem: Problem) -> Any:
-        """One random share of the rows held out, in the place of folds that nobody gave."""
-        if folds is None or not isinstance(self.cv, int | np.integer):
+        """One random share of many rows held out, in the place of folds that nobody gave."""
+        given = not isinstance(self.cv, int | np.integer)
+        if folds is None or given or len(problem.X) <= FOLDS_ROWS:
             return folds
         return [held_out_split(problem.target, 1 / len(folds), getattr(self.fitted, "rows_", ()))]
 

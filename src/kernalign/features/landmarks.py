@@ -18,12 +18,13 @@ from kernalign.features.combination import combined_gram
 from kernalign.kernels import LearnedKernel
 
 METHODS = ("pivots", "kmeans++", "uniform")
-#: Pivots are drawn from this many candidates per landmark: beyond, nothing is gained.
-CANDIDATES = 3
+#: Landmarks are drawn from this many candidates each, and from this many in all at least.
+CANDIDATES, LEAST = 3, 2000
 #: A row of which less than this share is unexplained adds only rounding.
 EXPLAINED = 1e-7
-#: Pivots drawn at a time, and columns of their kernel values that one thread computes.
-BLOCK, COLUMNS = 128, 512
+#: Rows drawn at a time: a share of all, because those of one draw do not know of each other, and
+#: at most so many. Columns of their kernel values that one thread computes.
+SHARE, BLOCK, COLUMNS = 0.05, 128, 512
 
 
 def choose_landmarks(
@@ -34,7 +35,8 @@ def choose_landmarks(
     method: str = "pivots",
 ) -> Array:
     """At most `number` distinct rows of X, in the order of the rows."""
-    candidates = _candidates(X, number if method == "uniform" else CANDIDATES * number, rng)
+    pool = number if method == "uniform" else max(CANDIDATES * number, LEAST)
+    candidates = _candidates(X, pool, rng)
     if len(candidates) <= number:
         return candidates
     if method == "pivots":
@@ -70,7 +72,7 @@ def pivots(kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generato
         open_rows = np.flatnonzero(left > threshold)
         if not open_rows.size:
             break
-        size = min(BLOCK, number - chosen.size, open_rows.size)
+        size = min(_draw(number), number - chosen.size, open_rows.size)
         share = left[open_rows] / left[open_rows].sum()
         drawn = rng.choice(open_rows, size, replace=False, p=share)
         done = chosen.size
@@ -81,6 +83,11 @@ def pivots(kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generato
         left -= np.einsum("ij,ij->j", F[done : chosen.size], F[done : chosen.size])
         left[chosen] = 0.0
     return chosen
+
+
+def _draw(number: int) -> int:
+    """Rows drawn at a time."""
+    return min(BLOCK, max(1, int(SHARE * number)))
 
 
 def _unexplained(kernel: LearnedKernel, X: Array, drawn: IntArray, F: Array) -> Array:
@@ -126,7 +133,7 @@ def kmeans_plus_plus(
     distance = np.full(len(X), np.inf)
     while True:
         # The last few drawn share one block of kernel values.
-        fresh = np.asarray(chosen[-min(len(chosen), BLOCK) :])
+        fresh = np.asarray(chosen[-_draw(number) :])
         K = kernel(X[fresh], X)
         distance = np.minimum(distance, (diagonal - 2 * K + diagonal[fresh, None]).min(axis=0))
         distance[chosen] = 0.0
@@ -135,6 +142,6 @@ def kmeans_plus_plus(
         far = np.flatnonzero(distance > EXPLAINED * diagonal.max())
         if missing == 0 or not far.size:
             return np.asarray(chosen, dtype=np.intp)
-        size = min(missing, len(chosen), BLOCK, far.size)
+        size = min(missing, _draw(number), far.size)
         share = distance[far] / distance[far].sum()
         chosen += rng.choice(far, size, replace=False, p=share).tolist()
