@@ -86,16 +86,14 @@ def test_threads_change_nothing():
     np.testing.assert_array_equal(*results)
 
 
-def test_where_rounding_leaves_no_solution_the_last_one_stands():
-    """Without a penalty to speak of, features of a wide kernel have no Cholesky factor."""
+def test_where_rounding_leaves_no_factor_its_directions_are_dropped():
+    """With no penalty to speak of, features of a wide kernel are as good as dependent."""
     X, Y, weight = problem()
     kernel = LearnedKernel([Gaussian().at(1e3)], np.ones(1))
     features = NystroemMap(kernel, X[:20])
-    models = normal_equations(features, X, Y, weight).path(
-        features.root, np.array([1.0, 1e40, 1e60])
-    )
-    assert models[2] is models[1]
-    assert np.isfinite(models[2].coefficients).all()
+    sums = normal_equations(features, X, Y, weight)
+    for model in sums.path(features.root, np.array([1.0, 1e40, 1e60])):
+        assert np.abs(outputs(features, [model], X)).max() < 10 * np.abs(Y).max()
 
 
 def test_features_are_held_within_working_memory():

@@ -12,13 +12,14 @@ import warnings
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
 
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign._warnings import find_stack_level
 from kernalign.features.base import FeatureMap
 from kernalign.features.combination import combined_gram
-from kernalign.features.least_squares import normal_equations
+from kernalign.features.least_squares import held_rows
 from kernalign.kernels import LearnedKernel
 
 #: Rows and columns of the tiles of K.
@@ -46,9 +47,13 @@ class Preconditioner:
     def __init__(self, features: FeatureMap, X: Array, weight: Array, penalty: float):
         self.features, self.X, self.penalty = features, X, penalty
         self.root = np.sqrt(weight)[:, None]
-        sums = normal_equations(features, X, np.zeros((len(X), 1)), weight)
-        A, _ = sums.uncentred(features.root)
-        A[np.diag_indices(len(A))] += penalty
+        A = np.zeros((features.n_features, features.n_features))
+        # Rows are whitened before they are squared, which keeps A positive where L is nearly
+        # singular; what is left of rounding is given back, as a preconditioner may.
+        for rows in gen_batches(len(X), held_rows(features.n_features)):
+            phi = self.root[rows] * features.transform(X[rows])
+            A += phi.T @ phi
+        A[np.diag_indices(len(A))] += penalty + len(A) * np.finfo(float).eps * np.trace(A)
         self.factor = cho_factor(A, lower=True)
 
     def __call__(self, V: Array) -> Array:

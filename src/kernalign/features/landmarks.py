@@ -21,7 +21,7 @@ METHODS = ("pivots", "kmeans++", "uniform")
 #: Landmarks are drawn from this many candidates each, and from this many in all at least.
 CANDIDATES, LEAST = 3, 2000
 #: A row of which less than this share is unexplained adds only rounding.
-EXPLAINED = 1e-7
+EXPLAINED = 1e-6
 #: Rows drawn at a time: a share of all, because those of one draw do not know of each other, and
 #: at most so many. Columns of their kernel values that one thread computes.
 SHARE, BLOCK, COLUMNS = 0.05, 128, 512

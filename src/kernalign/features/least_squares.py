@@ -7,11 +7,12 @@ and workers of a cluster are joined by addition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
@@ -48,12 +49,6 @@ class NormalEquations:
             self.cross + other.cross,
         )
 
-    def uncentred(self, root: Array | None) -> tuple[Array, Array]:
-        """sum w phi phi' and sum w phi y'."""
-        A = np.tril(self.gram)
-        A += np.tril(A, -1).T
-        return _whitened(A, self.cross, root)
-
     def centred(self, root: Array | None) -> tuple[Array, Array]:
         """sum w phi_c phi_c' and sum w phi_c y_c': what the solution depends on."""
         A = np.tril(self.gram)
@@ -62,34 +57,39 @@ class NormalEquations:
         return _whitened(A, self.cross - np.outer(self.raw, self.y) / self.total, root)
 
     def path(self, root: Array | None, values: Array) -> list[LinearModel]:
-        """The solution at each C of ascending values.
-
-        Where rounding leaves no solution, as C grows, the last one stands for all that follow.
-        """
+        """The solution at each C."""
         with blocks_in_threads():
             A, B = self.centred(root)
 
-            def solve(place: slice) -> LinearModel | None:
+            def solve(place: slice) -> Array | None:
                 system = A.copy(order="F")
                 system[np.diag_indices(len(A))] += 1 / values[place.start]
                 try:
                     factor = cholesky(system, lower=True, overwrite_a=True)
                 except np.linalg.LinAlgError:
                     return None
-                v = cho_solve((factor, True), B)
-                if root is not None:
-                    v = solve_triangular(root, v, lower=True, trans="T")
-                return LinearModel(v, (self.y - self.raw @ v) / self.total)
+                return cho_solve((factor, True), B)
 
-            models: list[LinearModel] = []
-            for _, model in map_rows(solve, len(values), 1):
-                if model is None and not models:
-                    raise np.linalg.LinAlgError(
-                        f"Least squares on {len(A)} features has no solution at C={values[0]:g}: "
-                        "features or weights are too large. Scale the features."
-                    )
-                models.append(models[-1] if model is None else model)
-            return models
+            found = [v for _, v in map_rows(solve, len(values), 1)]
+            if any(v is None for v in found):
+                spectrum = _spectrum(A, B)
+                pairs = zip(found, values, strict=True)
+                found = [spectrum(C) if v is None else v for v, C in pairs]
+            return [self._model(v, root) for v in found if v is not None]
+
+    def _model(self, v: Array, root: Array | None) -> LinearModel:
+        if root is not None:
+            v = solve_triangular(root, v, lower=True, trans="T")
+        return LinearModel(v, (self.y - self.raw @ v) / self.total)
+
+
+def _spectrum(A: Array, B: Array) -> Callable[[float], Array]:
+    """C -> (A + I / C)^{-1} B without the directions of A that rounding made up."""
+    values, vectors = eigh(A, driver="evd")
+    real = values > len(A) * np.finfo(float).eps * values[-1]
+    values, vectors = values[real], vectors[:, real]
+    right = vectors.T @ B
+    return lambda C: vectors @ (right / (values + 1 / C)[:, None])
 
 
 def _whitened(A: Array, B: Array, root: Array | None) -> tuple[Array, Array]:

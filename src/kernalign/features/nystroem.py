@@ -13,7 +13,7 @@ from kernalign.kernels import LearnedKernel
 
 #: Added to the diagonal of k(Z, Z), as a share of its largest entry, and raised until the
 #: factorisation exists: directions that rounding made up would blow up in the inverse root.
-JITTER = 1e-10
+JITTER = 1e-9
 
 
 class NystroemMap(FeatureMap):
