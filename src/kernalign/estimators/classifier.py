@@ -19,8 +19,10 @@ from kernalign._validation import (
     check_weights,
 )
 from kernalign._warnings import SelectionWarning, find_stack_level
+from kernalign.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
+from kernalign.estimators.chunked import labelled_chunks, on_chunks, train_on_chunks
 from kernalign.estimators.machines import Precomputed, SupportVectorClassifier
 from kernalign.estimators.selection import Split, select, splits_of_used_rows
 from kernalign.estimators.stages import Problem
@@ -101,6 +103,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
+        if is_dask(X):
+            return self._fit_on_chunks(X, y, sample_weight)
         X, y = check_labelled_rows(self, X, y)
         check_classification_targets(y)
         check_choice(self, "nested", (True, False))
@@ -136,6 +140,24 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         if held_out is None:
             held_out = self._evaluated(X)
         self.calibration_ = TemperatureCalibration().fit(held_out, codes, target.weight)
+        return self
+
+    def _fit_on_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = labelled_chunks(self, X, y, sample_weight)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        codes: Any = np.searchsorted(self.classes_, y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "KernelClassifier needs at least two classes in y. Got one class: "
+                f"{self.classes_[0].item()!r}."
+            )
+        target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
+        stages, trained, chosen = train_on_chunks(self, X, codes, target, _zero_one_loss, True)
+        self.C_ = chosen.value
+        self.cv_results_ = {"C": chosen.values, "error": chosen.losses}
+        self._publish(stages, trained, X)
+        self.calibration_ = TemperatureCalibration().fit(chosen.held_out, codes, target.weight)
         return self
 
     def _class_weights(self, y: Array, codes: Array) -> Array:
@@ -189,15 +211,22 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: (n,) for two classes, positive for the second; (n, classes) for more."""
+        if is_dask(X):
+            width = len(self.classes_) if len(self.classes_) > 2 else None
+            return on_chunks(self, "decision_function", X, width, float)
         return self._outputs(X)
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
+        if is_dask(X):
+            return on_chunks(self, "predict", X, None, self.classes_.dtype)
         decision = self.decision_function(X)
         return self.classes_[_predicted(decision)]
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
+        if is_dask(X):
+            return on_chunks(self, "predict_proba", X, len(self.classes_), float)
         decision = self.decision_function(X)
         return self.calibration_.probabilities(decision)
 

@@ -28,7 +28,7 @@ from kernalign.features import (
 )
 from kernalign.features.conjugate import ridge_by_conjugate_gradients
 from kernalign.features.least_squares import outputs
-from kernalign.gram import Target
+from kernalign.gram import RemoteRows, Target
 from kernalign.kernels import Family, LearnedKernel
 from kernalign.kernels.base import FeatureFamily, is_scalar
 from kernalign.learners import ContinuousAlignment, DualModel, Learner, Sampled
@@ -96,9 +96,10 @@ class LinearStages(Stages):
     def splits(self, folds: Any, problem: Problem) -> Any:
         """One random share of many rows held out, in the place of folds that nobody gave."""
         given = not isinstance(self.cv, int | np.integer)
-        if folds is None or given or len(problem.X) <= FOLDS_ROWS:
+        few = len(problem.X) <= FOLDS_ROWS and not isinstance(problem.X, RemoteRows)
+        if folds is None or given or few:
             return folds
-        return [held_out_split(problem.target, 1 / len(folds), getattr(self.fitted, "rows_", ()))]
+        return [held_out_split(problem.target, 1 / int(self.cv), getattr(self.fitted, "rows_", ()))]
 
     def path(self, train: Problem, X_test: Array, values: Array) -> Array:
         kernel = self._kernel_for(train)
@@ -128,7 +129,9 @@ class LinearStages(Stages):
             return Trained(self.fitted, dual)
         assert sums is not None
         model = FeatureModel(features, sums.path(features.root, np.array([C]))[0])
-        return Trained(self.fitted, model, getattr(features, "landmarks", problem.X[:0]))
+        return Trained(
+            self.fitted, model, getattr(features, "landmarks", np.empty((0, problem.X.shape[1])))
+        )
 
     def outputs(self, machine: Any, K: Array) -> Array:
         return machine.predict(K)

@@ -11,7 +11,9 @@ from sklearn.model_selection import KFold, check_cv
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_labelled_rows, check_weights
+from kernalign.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
+from kernalign.estimators.chunked import labelled_chunks, on_chunks, train_on_chunks
 from kernalign.estimators.machines import (
     Machine,
     Precomputed,
@@ -89,6 +91,8 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
+        if is_dask(X):
+            return self._fit_on_chunks(X, y, sample_weight)
         X, y = check_labelled_rows(self, X, y, y_numeric=True)
         check_choice(self, "nested", (True, False))
         y = np.asarray(y, dtype=float)
@@ -121,6 +125,18 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         self._publish(stages, stages.train(problem, self.C_), X)
         return self
 
+    def _fit_on_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = labelled_chunks(self, X, y, sample_weight)
+        y = np.asarray(y, dtype=float)
+        self._offset, self._spread = _location_and_spread(y, weight)
+        scaled = (y - self._offset) / self._spread
+        target = Target(scaled[:, None], weight)
+        stages, trained, chosen = train_on_chunks(self, X, scaled, target, _squared_loss, False)
+        self.C_ = chosen.value
+        self.cv_results_ = {"C": chosen.values, "error": chosen.losses * self._spread**2}
+        self._publish(stages, trained, X)
+        return self
+
     def _machine(self) -> Machine | None:
         if self.machine is None:
             return None
@@ -147,6 +163,8 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     def predict(self, X: Any) -> Array:
         """The response of each row."""
+        if is_dask(X):
+            return on_chunks(self, "predict", X, None, float)
         return self._outputs(X) * self._spread + self._offset
 
 

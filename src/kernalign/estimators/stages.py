@@ -20,7 +20,7 @@ from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
 from kernalign.estimators.machines import Machine, warn_if_stopped
-from kernalign.gram import Target
+from kernalign.gram import RemoteRows, Target
 from kernalign.learners import Learner
 
 
@@ -28,7 +28,7 @@ from kernalign.learners import Learner
 class Problem:
     """Rows of positive weight with their labels, as codes or numbers, and their target kernel."""
 
-    X: Array
+    X: Any
     y: Array
     target: Target
     feature_names: Any
@@ -36,9 +36,16 @@ class Problem:
     index: Any = None
 
     def rows(self, index: Any) -> Problem:
-        return Problem(
-            self.X[index], self.y[index], self.target.rows(index), self.feature_names, index
-        )
+        X = self.X
+        if isinstance(X, RemoteRows):
+            mask = np.zeros(len(X), dtype=bool)
+            mask[index] = True
+            # A subset keeps the order of the rows, and so must its labels.
+            index = np.flatnonzero(mask)
+            part: Any = X.subset(mask)
+        else:
+            part = X[index]
+        return Problem(part, self.y[index], self.target.rows(index), self.feature_names, index)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from scipy.linalg import cholesky, solve_triangular
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.features.combination import combined_gram
+from kernalign.gram.pairs import RemoteRows
 from kernalign.kernels import LearnedKernel
 
 METHODS = ("pivots", "kmeans++", "uniform")
@@ -29,7 +30,7 @@ SHARE, BLOCK, COLUMNS = 0.05, 128, 512
 
 def choose_landmarks(
     kernel: LearnedKernel,
-    X: Array,
+    X: Array | RemoteRows,
     number: int,
     rng: np.random.Generator,
     method: str = "pivots",
@@ -50,10 +51,12 @@ def choose_landmarks(
     return landmarks
 
 
-def _candidates(X: Array, number: int, rng: np.random.Generator) -> Array:
+def _candidates(X: Array | RemoteRows, number: int, rng: np.random.Generator) -> Array:
     """Distinct rows, drawn without replacement where there are more than enough."""
     if len(X) > 2 * number:
         X = X[np.sort(rng.choice(len(X), 2 * number, replace=False))]
+    elif isinstance(X, RemoteRows):
+        X = X[np.arange(len(X))]
     _, first = np.unique(X, axis=0, return_index=True)
     if first.size > number:
         first = rng.choice(first, number, replace=False)

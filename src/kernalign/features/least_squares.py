@@ -19,6 +19,7 @@ from sklearn.utils import gen_batches
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
+from kernalign.gram.pairs import RemoteRows
 
 #: Rows of features that one thread computes at a time.
 ROWS = 256
@@ -113,6 +114,9 @@ def normal_equations(
     features: FeatureMap, X: Any, Y: Array, weight: Array, rows: Any = None
 ) -> NormalEquations:
     """Sums over the rows of X, or over those of an index `rows`, in blocks."""
+    if isinstance(X, RemoteRows):
+        remote: NormalEquations = X.normal_equations(features, Y, weight, rows)
+        return remote
     index = np.arange(len(X)) if rows is None else np.asarray(rows)
     r = features.n_features
     gram = np.zeros((r, r))

@@ -9,6 +9,7 @@ from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
 from kernalign.features.combination import combined_gram
 from kernalign.features.landmarks import choose_landmarks
+from kernalign.gram.pairs import RemoteRows
 from kernalign.kernels import LearnedKernel
 
 #: Added to the diagonal of k(Z, Z), as a share of its largest entry, and raised until the
@@ -41,7 +42,7 @@ class NystroemMap(FeatureMap):
     def on(
         cls,
         kernel: LearnedKernel,
-        X: Array,
+        X: Array | RemoteRows,
         number: int,
         rng: np.random.Generator,
         method: str = "pivots",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 from sklearn import get_config
@@ -102,8 +103,16 @@ class RemoteRows(ABC):
         return self.shape[0]
 
     @abstractmethod
-    def __getitem__(self, index: Array) -> Array:
+    def __getitem__(self, index: Any) -> Array:
         """Some rows, in memory."""
+
+    @abstractmethod
+    def subset(self, used: Any) -> RemoteRows:
+        """The rows of a boolean mask, still where they are."""
+
+    @abstractmethod
+    def normal_equations(self, features: Any, Y: Array, weight: Array, rows: Any) -> Any:
+        """Sums over rows of explicit features, as `features.normal_equations`."""
 
     @abstractmethod
     def spread(self, weight: Array) -> Array:
@@ -112,6 +121,11 @@ class RemoteRows(ABC):
     @abstractmethod
     def passed(self, this: Pass, factor: Array) -> Passed:
         """One pass over the pairs."""
+
+
+def rows_of(X: Any, used: Any) -> Any:
+    """The rows of a boolean mask, wherever they are."""
+    return X.subset(used) if isinstance(X, RemoteRows) else X[used]
 
 
 def factor_of(target: Target) -> Array:

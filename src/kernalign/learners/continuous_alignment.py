@@ -107,6 +107,8 @@ class ContinuousAlignment(Learner):
         self.n_starts = n_starts
         self.random_state = random_state
 
+    streams = True
+
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:

@@ -86,6 +86,8 @@ class Sampled(Learner):
         self.confidence = confidence
         self.random_state = random_state
 
+    streams = True
+
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
