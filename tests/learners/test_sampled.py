@@ -80,6 +80,17 @@ def test_all_rows_are_no_sample():
     assert learner.kernel_ == ContinuousAlignment().fit(X, y).kernel_
 
 
+def test_exact_evaluation_is_the_alignment_on_all_rows():
+    X, y = problem(900)
+    ard = ContinuousAlignment(Gaussian(ard=True), max_kernels=2)
+    learner = Sampled(ard, tol=0.3, min_rows=100, exact=True).fit(X, y)
+    target = Target(np.where(y == 1, 1.0, -1.0)[:, None], np.ones(len(y)))
+    whole = size_and_alignment(learner.kernel_(X), target)[1]
+    assert learner.alignment_ == pytest.approx(whole, rel=1e-8)
+    assert len(learner.rows_) < 900
+    assert learner.samples_[-1]["rows"] == 900
+
+
 def test_sample_that_does_not_suffice_is_a_warning():
     X, y = problem(2000)
     with pytest.warns(SampleWarning, match=r"max_rows=200 rows leaves the alignment uncertain by"):

@@ -13,11 +13,22 @@ import numpy as np
 
 from kernalign._threads import map_rows
 from kernalign._typing import Array
-from kernalign.gram import Target
+from kernalign.gram import RemoteRows, Target
+from kernalign.gram.dictionary import dictionary_products
 from kernalign.kernels import LearnedKernel
 
 #: Rows of the Gram matrix at a time.
 ROWS = 128
+
+
+def exact_alignment(kernel: LearnedKernel, X: Array | RemoteRows, target: Target) -> float:
+    """Centred alignment of a combination on all rows, in one streamed pass over their pairs."""
+    target = target.counted()
+    products = dictionary_products(list(kernel.kernels), X, target)
+    weights = np.asarray(kernel.weights)
+    covariance = target.centred.T @ target.weighted
+    square = float(weights @ products.between @ weights) * float(np.vdot(covariance, covariance))
+    return float(weights @ products.with_target) / np.sqrt(square) if square > 0 else 0.0
 
 
 def alignment_error(kernel: LearnedKernel, X: Array, target: Target) -> float:

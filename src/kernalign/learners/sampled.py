@@ -12,9 +12,9 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from kernalign._typing import Array, IntArray
-from kernalign._validation import check_number
+from kernalign._validation import check_choice, check_number
 from kernalign._warnings import AlignmentWarning, SampleWarning, find_stack_level
-from kernalign.criteria.interval import alignment_error
+from kernalign.criteria.interval import alignment_error, exact_alignment
 from kernalign.gram import Target
 from kernalign.gram.dense import centred_cosine
 from kernalign.kernels import LearnedKernel
@@ -43,6 +43,9 @@ class Sampled(Learner):
         The first sample and the largest; there is a warning where the largest does not suffice.
     confidence : float
         Of the interval.
+    exact : bool
+        Evaluate the kernel at the end on all pairs of rows, in one streamed pass: `alignment_` is
+        then its alignment on all rows, and the interval shrinks to it.
     random_state : int, RandomState or None
         Choice of the rows.
 
@@ -77,6 +80,7 @@ class Sampled(Learner):
         min_rows: int = 1000,
         max_rows: int = 20_000,
         confidence: float = 0.95,
+        exact: bool = False,
         random_state: Any = 0,
     ):
         self.learner = learner
@@ -84,6 +88,7 @@ class Sampled(Learner):
         self.min_rows = min_rows
         self.max_rows = max_rows
         self.confidence = confidence
+        self.exact = exact
         self.random_state = random_state
 
     streams = True
@@ -131,10 +136,21 @@ class Sampled(Learner):
             size = min(2 * size, largest)
         if size < len(X) and not (half <= self.tol and change <= self.tol):
             self._warn(size, half, change, single=len(samples) == 1)
+        alignment = fitted.alignment_
+        if self.exact and size < len(X):
+            alignment = exact_alignment(fitted.kernel_, X, target)
+            samples.append(
+                {
+                    "rows": len(X),
+                    "alignment": alignment,
+                    "interval": (alignment, alignment),
+                    "change": 0.0,
+                }
+            )
         extra = {"samples_": samples, "rows_": rows, "learner_": fitted}
         known = {"rows": size, "interval": samples[-1]["interval"]}
         history = [{**record, **known} for record in fitted.history_]
-        return Learned(fitted.kernel_, fitted.alignment_, history, extra=extra)
+        return Learned(fitted.kernel_, alignment, history, extra=extra)
 
     def _warn(self, size: int, half: float, change: float, single: bool) -> None:
         if single and half <= self.tol:
@@ -153,8 +169,9 @@ class Sampled(Learner):
         copy: Sampled = clone(self)
         if hasattr(self, "samples_"):
             copy.learner = self.learner_.for_folds()
-            copy.min_rows = copy.max_rows = self.samples_[-1]["rows"]
+            copy.min_rows = copy.max_rows = len(self.rows_)
             copy.tol = np.inf
+            copy.exact = False
         return copy
 
     def _checked(self) -> Learner:
@@ -166,6 +183,7 @@ class Sampled(Learner):
             )
         check_number(self, "tol", 0, closed=True)
         check_number(self, "confidence", 0, 1)
+        check_choice(self, "exact", (True, False))
         for name in ("min_rows", "max_rows"):
             if not isinstance(getattr(self, name), numbers.Integral):
                 raise ValueError(
