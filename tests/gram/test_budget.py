@@ -52,7 +52,8 @@ def test_result_does_not_depend_on_the_budget(which):
     results = []
     for budget in (2, 1024):
         with config_context(working_memory=budget):
-            assert pairs.block_sizes(passes()[which], 700, 2)[0] == (1024 if budget > 2 else 256)
+            rows, _ = pairs.block_sizes(passes()[which], 700, 2)
+            assert (rows < 700) == (budget == 2), "otherwise the test proves nothing"
             results.append(pairs.pass_over_pairs(passes()[which], X, target))
     small, large = results
     for name in ("total", "cross", "with_target"):
@@ -62,7 +63,7 @@ def test_result_does_not_depend_on_the_budget(which):
 
 
 def test_too_small_a_budget_says_the_least_that_works():
-    X, target = problem(4000)
+    X, target = problem(1500)
     y = target.values[:, 0].astype(int)
     learner = ContinuousAlignment(max_kernels=2)
     with (
