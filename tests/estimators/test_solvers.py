@@ -145,6 +145,12 @@ def test_samples_where_cost_grows_faster_than_rows():
     assert on_sample(UniformWeights(), 4001).max_rows == 4000
     # Linear in n already.
     assert isinstance(on_sample(ContinuousAlignment(waves), 10**6), ContinuousAlignment)
+    # One pass over pairs is all that can be sent to rows elsewhere.
+    one = ContinuousAlignment()
+    assert on_sample(one, 100, remote=True) is one
+    for other in (Gaussian(ard=True), Fourier(), Gaussian(columns=[0])):
+        assert isinstance(on_sample(ContinuousAlignment(other), 100, remote=True), Sampled)
+    assert isinstance(on_sample(UniformWeights(), 100, remote=True), Sampled)
     given = Sampled(max_rows=50)
     assert on_sample(given, 10**6) is given
 

@@ -18,7 +18,6 @@ from kernalign.estimators.selection import Selection, select
 from kernalign.estimators.stages import Problem, Trained
 from kernalign.gram import Target
 from kernalign.gram.pairs import rows_of
-from kernalign.learners import Sampled
 
 
 def labelled_chunks(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array]:
@@ -62,8 +61,6 @@ def train_on_chunks(
             f"The 'machine' parameter of {type(model).__name__} must be None on a Dask array: a "
             f"machine on the Gram matrix needs all rows. Got {model.machine!r} instead."
         )
-    if not learner.streams:
-        learner = Sampled(learner)
     stages = LinearStages(
         learner,
         problem,

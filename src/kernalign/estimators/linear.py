@@ -29,7 +29,7 @@ from kernalign.features import (
 from kernalign.features.conjugate import ridge_by_conjugate_gradients
 from kernalign.features.least_squares import outputs
 from kernalign.gram import RemoteRows, Target
-from kernalign.kernels import Family, LearnedKernel
+from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.kernels.base import FeatureFamily, is_scalar
 from kernalign.learners import ContinuousAlignment, DualModel, Learner, Sampled
 from kernalign.learners.sampled import stratified_order
@@ -81,7 +81,7 @@ class LinearStages(Stages):
             # The interval is in the history; only who asks for a sample is warned of its size.
             if not isinstance(learner, Sampled):
                 warnings.simplefilter("ignore", SampleWarning)
-            sampled = on_sample(learner, len(problem.X))
+            sampled = on_sample(learner, len(problem.X), isinstance(problem.X, RemoteRows))
             self.fitted = clone(sampled).fit_target(
                 problem.X, problem.target, problem.feature_names
             )
@@ -185,21 +185,29 @@ class LinearStages(Stages):
         return NystroemMap.on(kernel, X, self.n_components, rng)
 
 
-def on_sample(learner: Learner, n: int) -> Learner:
-    """The learner itself, or on a sample where its cost or memory grow faster than the rows."""
+def on_sample(learner: Learner, n: int, remote: bool = False) -> Learner:
+    """The learner itself, or on a sample where its cost or memory grow faster than the rows.
+
+    remote : whether the rows are not in memory; only one pass over pairs can be sent to them.
+    """
     if isinstance(learner, Sampled):
         return learner
-    largest = DENSE_SAMPLE
-    if isinstance(learner, ContinuousAlignment):
-        family = learner.family
-        members = (
-            [None] if family is None else family.members() if isinstance(family, Family) else []
-        )
-        if members and all(isinstance(member, FeatureFamily) for member in members):
-            return learner
-        if members and all(member is None or is_scalar(member) for member in members):
-            largest = STREAMED_SAMPLE
+    members = _members(learner)
+    if members and all(isinstance(member, FeatureFamily) for member in members) and not remote:
+        return learner
+    one_pass = bool(members) and all(is_scalar(member) for member in members)
+    largest = STREAMED_SAMPLE if one_pass else DENSE_SAMPLE
+    if remote and not (one_pass and all(member.columns is None for member in members)):
+        return Sampled(learner, max_rows=largest)
     return learner if n <= largest else Sampled(learner, max_rows=largest)
+
+
+def _members(learner: Learner) -> list[Family]:
+    """The families that a learner searches in passes over the rows; none for other learners."""
+    if not isinstance(learner, ContinuousAlignment):
+        return []
+    family = Gaussian() if learner.family is None else learner.family
+    return family.members() if isinstance(family, Family) else []
 
 
 def held_out_split(target: Target, share: float, used: Any) -> tuple[IntArray, IntArray]:
