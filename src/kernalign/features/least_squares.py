@@ -27,8 +27,6 @@ ROWS = 256
 COLUMNS = 256
 #: Rows of features held at a time, if the memory allows.
 HELD = 4096
-#: Arrays of a thread's rows alive at once: what the longest formula holds on its way.
-ALIVE = 6
 
 
 @dataclass(frozen=True)

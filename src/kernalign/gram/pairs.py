@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 
-from kernalign._threads import map_rows, thread_count
+from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array
 from kernalign.gram.target import Target
 
@@ -171,7 +171,7 @@ def add(total: Array | None, part: Array | None) -> Array | None:
 def block_sizes(this: Pass, n: int, columns: int) -> tuple[int, int]:
     """Rows of a block and of a tile that scikit-learn's `working_memory` allows."""
     budget = get_config()["working_memory"] * 2**20
-    threads = thread_count_now()
+    threads = active_threads()
     # The sums of all rows, and twice more while they are summed up.
     always = 3 * 8 * this.width * n * columns
     least = 0
@@ -185,11 +185,3 @@ def block_sizes(this: Pass, n: int, columns: int) -> tuple[int, int]:
         f"pairs of {n} rows. At least {np.ceil(least / 2**20):.0f} MiB work: "
         "sklearn.set_config(working_memory=...)."
     )
-
-
-def thread_count_now() -> int:
-    """Threads that `map_rows` would use."""
-    from kernalign._threads import _pool
-
-    enclosing = _pool.get()
-    return thread_count() if enclosing is None else enclosing[1]
