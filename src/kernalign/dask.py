@@ -18,7 +18,7 @@ from kernalign.features import FeatureMap, NormalEquations, normal_equations
 from kernalign.gram.pairs import Pass, Passed, RemoteRows, Share, Summary, add
 
 #: Blocks of a pass: about this many, so that workers are even, within these limits of rows.
-BLOCKS, FEWEST, MOST = 24, 256, 4096
+BLOCKS, FEWEST, MOST = 12, 256, 4096
 #: Rows and columns of a tile.
 TILE = 256
 
@@ -123,28 +123,22 @@ class DaskRows(RemoteRows):
         sent = dask.delayed(this)
         factors = [dask.delayed(factor[a:b]) for a, b in spans]
         sums: list[Any] = [None] * len(blocks)
-        rest: list[Any] = [None] * len(blocks)
         for i, j in combinations_with_replacement(range(len(blocks)), 2):
             other = None if i == j else blocks[j]
             share = dask.delayed(_share)(sent, blocks[i], other, factors[i], factors[j])
             # Chains free a share as soon as it is added, so that few are alive at a time.
-            sums[i] = dask.delayed(_add_side)(sums[i], share, "left")
-            rest[i] = dask.delayed(_add_small)(rest[i], share)
+            sums[i] = dask.delayed(_add_left)(sums[i], share)
             if i != j:
-                sums[j] = dask.delayed(_add_side)(sums[j], share, "right")
-        summaries = [
-            dask.delayed(Summary.of)(part, some, this.kept)
+                sums[j] = dask.delayed(_add_right)(sums[j], share)
+        finished = [
+            dask.delayed(_finish)(part, some, this.kept)
             for part, some in zip(sums, factors, strict=True)
         ]
-        found = dask.compute(*summaries, *rest)
-        summary = found[0]
-        for part in found[1 : len(blocks)]:
-            summary = summary + part
-        products: Array | None = None
-        diagonal: Array | None = None
-        for small in found[len(blocks) :]:
-            products = add(products, small[0])
-            diagonal = add(diagonal, small[1])
+        first, *others = dask.compute(*finished)
+        summary, products, diagonal = first
+        for part in others:
+            summary = summary + part[0]
+            products, diagonal = add(products, part[1]), add(diagonal, part[2])
         return Passed(summary, products, diagonal)
 
     def normal_equations(
@@ -261,13 +255,28 @@ def _share(this: Pass, A: Array, B: Array | None, left: Array, right: Array) -> 
     return this.share(A, B, left, right, TILE)
 
 
-def _add_side(total: Array | None, share: Share, side: str) -> Array | None:
-    return add(total, getattr(share, side))
+def _add_left(total: Share | None, share: Share) -> Share:
+    """Sums of the first block's rows, and what belongs to the pair."""
+    if total is None:
+        return Share(share.left, None, share.products, share.diagonal)
+    return Share(
+        total.left + share.left,
+        None,
+        add(total.products, share.products),
+        add(total.diagonal, share.diagonal),
+    )
 
 
-def _add_small(total: Any, share: Share) -> Any:
-    before = (None, None) if total is None else total
-    return add(before[0], share.products), add(before[1], share.diagonal)
+def _add_right(total: Share | None, share: Share) -> Share:
+    """Sums of the second block's rows."""
+    assert share.right is not None
+    if total is None:
+        return Share(share.right, None)
+    return Share(total.left + share.right, None, total.products, total.diagonal)
+
+
+def _finish(total: Share, factor: Array, kept: int) -> tuple[Summary, Array | None, Array | None]:
+    return Summary.of(total.left, factor, kept), total.products, total.diagonal
 
 
 def _normal(
