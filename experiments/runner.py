@@ -6,10 +6,10 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from joblib import Parallel, delayed, parallel_config
 
@@ -124,17 +124,20 @@ def compute(
         yield from pool(delayed(cell.run)(timeout) for cell in cells)
 
 
-def backend(jobs: int, dask: str | None) -> AbstractContextManager[Any]:
+@contextmanager
+def backend(jobs: int, dask: str | None) -> Iterator[None]:
     if dask is None:
-        return parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1)
+        with parallel_config(backend="loky", n_jobs=jobs, inner_max_num_threads=1):
+            yield
+        return
     try:
         from distributed import Client
     except ImportError as error:
         raise RuntimeError(
-            "--dask needs the package 'distributed': pip install dask[distributed]."
+            '--dask needs the extra "dask": pip install "kernalign[dask]".'
         ) from error
-    Client(dask)
-    return parallel_config(backend="dask")
+    with Client(dask), parallel_config(backend="dask"):
+        yield
 
 
 class Progress:

@@ -10,12 +10,12 @@ import kernalign
 ROOT = Path(kernalign.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 #: From the bottom up: a layer may import those before it in this list, and itself.
-CORE = ["kernels", "gram", "criteria", "learners"]
+CORE = ["kernels", "gram", "criteria", "features", "learners"]
 LAYERS = [*CORE, "estimators", "persistence", "plots", "report", "cli"]
 #: Imported only inside the function that needs them: the package works without.
-OPTIONAL = {"matplotlib", "dask", "torch", "pandas", "pyarrow"}
+OPTIONAL = {"matplotlib", "dask", "distributed", "torch", "pandas", "pyarrow"}
 #: The mathematical core does not know them at all.
-FOREIGN_TO_CORE = {"matplotlib", "dask", "pandas"}
+FOREIGN_TO_CORE = {"matplotlib", "dask", "distributed", "pandas"}
 LONGEST = 400
 
 every_file = pytest.mark.parametrize(
@@ -131,6 +131,16 @@ def test_private_helpers_know_no_layer(path):
 def test_optional_packages_are_imported_where_they_are_used(path):
     names = {name for name, at_module_level in imports(parsed(path), path) if at_module_level}
     assert {n for n in names for module in OPTIONAL if is_within(n, module)} == set()
+
+
+def test_dask_is_imported_in_one_file():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in FILES
+        for name, _ in imports(parsed(path), path)
+        if is_within(name, "dask") or is_within(name, "distributed")
+    }
+    assert found == {"dask.py"}
 
 
 @every_file

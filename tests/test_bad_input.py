@@ -719,10 +719,12 @@ CLASSIFIER = {
     "machine": ["svm", 1, SVC(), SVC, LogisticRegression()],
     "C": [0, -1, "best", None, [], [0.0, 1.0], [np.nan], np.nan, np.inf, ["a"], [[1.0]], {}, True],
     "nested": ["yes", None, 1],
+    "solver": ["fast", None, 1],
+    "n_components": [0, -1, 2.5, "many", True],
     "class_weight": ["equal", 1, [1, 2], {0: -1.0, 1: 1.0}, {0: 0.0, 1: 1.0}],
 }
 REGRESSOR = {
-    **{name: CLASSIFIER[name] for name in ("learner", "C", "nested")},
+    **{name: CLASSIFIER[name] for name in ("learner", "C", "nested", "solver", "n_components")},
     "machine": ["svm", 1, SVR(), SVR, LogisticRegression()],
 }
 FEATURES = {

@@ -2,7 +2,7 @@
 
 import logging
 
-from kernalign._warnings import AlignmentWarning, ScaleWarning, SelectionWarning
+from kernalign._warnings import AlignmentWarning, SampleWarning, ScaleWarning, SelectionWarning
 from kernalign.criteria import alignment, centered_alignment
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
 from kernalign.kernels import (
@@ -29,6 +29,7 @@ from kernalign.learners import (
     PolynomialMKL,
     Reweighted,
     RidgeMKL,
+    Sampled,
     UniformWeights,
 )
 from kernalign.persistence import ModelFileError, ModelVersionWarning, load, save
@@ -66,6 +67,8 @@ __all__ = [
     "RationalQuadratic",
     "Reweighted",
     "RidgeMKL",
+    "SampleWarning",
+    "Sampled",
     "ScaleWarning",
     "SelectionWarning",
     "UniformWeights",

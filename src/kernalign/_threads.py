@@ -34,6 +34,12 @@ def thread_count() -> int:
     return max((pool["num_threads"] for pool in pools), default=1)
 
 
+def active_threads() -> int:
+    """Threads that `map_rows` would use here."""
+    enclosing = _pool.get()
+    return thread_count() if enclosing is None else enclosing[1]
+
+
 @contextmanager
 def blocks_in_threads() -> Iterator[tuple[ThreadPoolExecutor | None, int]]:
     """Hold one pool of threads, and BLAS to one thread, for all calls of `map_rows` inside."""

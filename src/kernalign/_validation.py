@@ -65,7 +65,7 @@ def _check_labels(y: Any, numbers_only: bool) -> None:
         raise ValueError(f"y must hold labels of one kind. Got {' and '.join(kinds)}.")
 
 
-def check_weights(sample_weight: Any, X: Array) -> Array:
+def check_weights(sample_weight: Any, X: Any) -> Array:
     """Row weights as finite, non-negative numbers, not all of them zero; ones by default."""
     weight: Array = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True

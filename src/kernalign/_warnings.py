@@ -18,6 +18,10 @@ class ScaleWarning(UserWarning):
     """The kernels of a dictionary differ so much in scale that the smaller ones cannot be used."""
 
 
+class SampleWarning(UserWarning):
+    """The largest sample allowed leaves the kernel, or its alignment, uncertain."""
+
+
 def find_stack_level() -> int:
     """Frames up to the first one outside the library, so that a warning names the user's line."""
     package = str(Path(__file__).parent)

@@ -15,6 +15,7 @@ from kernalign import (
     Laplacian,
     Matern,
 )
+from kernalign.features import NystroemMap, normal_equations
 
 MB = 2**20
 
@@ -56,6 +57,27 @@ def test_one_bandwidth_is_learned_without_a_gram_matrix(family):
     learner = ContinuousAlignment(family)
     learner.fit(X[:100], y[:100])
     assert peak_of(lambda: learner.fit(X, y)) < 35
+
+
+def test_frequencies_need_no_gram_matrix_from_end_to_end():
+    """Learning, choice of C, machine and calibration; a Gram matrix would be 1.1 GB."""
+    X = np.random.default_rng(0).standard_normal((12_000, 1))
+    y = (np.sin(5 * X[:, 0]) > 0).astype(int)
+    learner = ContinuousAlignment(Fourier(bounds=(0, 10)), max_kernels=2)
+    model = KernelClassifier(learner)
+    assert peak_of(lambda: model.fit(X, y)) < 200 * 8 * 12_000 / MB
+    assert model.solver_ == "fourier"
+    assert model.score(X, y) > 0.95
+
+
+def test_sums_of_features_stay_within_working_memory():
+    """5000 rows of 1000 features are 38 MB; the budget is 8, their Gram matrix 8 twice over."""
+    X, y = problem(5000)
+    Y = y[:, None].astype(float)
+    kernel = ContinuousAlignment(max_kernels=1).fit(X[:200], y[:200]).kernel_
+    features = NystroemMap(kernel, X[:1000])
+    with config_context(working_memory=8):
+        assert peak_of(lambda: normal_equations(features, X, Y, np.ones(5000))) < 8 + 16 + 8
 
 
 def test_frequencies_are_learned_in_linear_memory():

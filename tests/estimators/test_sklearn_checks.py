@@ -19,6 +19,7 @@ from kernalign import (
     PolynomialMKL,
     Reweighted,
     RidgeMKL,
+    Sampled,
     UniformWeights,
 )
 
@@ -46,6 +47,11 @@ ESTIMATORS = [
     UniformWeights(KERNELS),
     KernelClassifier(LpNormMKL(KERNELS, p=1)),
     KernelRegressor(RidgeMKL(KERNELS)),
+    Sampled(tol=0.5, min_rows=20),
+    KernelClassifier(solver="nystroem"),
+    KernelClassifier(solver="fourier", n_components=100),
+    KernelRegressor(solver="nystroem"),
+    KernelRegressor(solver="cg"),
 ]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernalign.gram import blocks, dictionary, semigroup
+from kernalign.gram import blocks, dictionary, pairs
 
 
 @pytest.fixture
@@ -10,6 +10,6 @@ def small_blocks(monkeypatch):
     """Blocks so small that small data have several of them."""
     monkeypatch.setattr(blocks, "ROWS", 16)
     monkeypatch.setattr(blocks, "WHOLE", 0)
-    monkeypatch.setattr(semigroup, "TILE", 16)
+    monkeypatch.setattr(pairs, "SIZES", ((32, 16),))
     # The side of a tile never falls below 64 rows.
     monkeypatch.setattr(dictionary, "STACK_BYTES", 1)

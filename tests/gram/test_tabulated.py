@@ -76,7 +76,7 @@ def test_semigroup_sums_at_the_nodes(case, kind, d):
     s = setup([case], kind, n=40, d=d)
     sigmas, inside = nodes_of(s)
     kernels = [s.families[0].at(sigma) for sigma in sigmas]
-    found = semigroup_products(s.families[0], sigmas, s.families[0].select(s.X), s.target)
+    found = semigroup_products(s.families[0], sigmas, s.X, s.target)
     tabulated = dictionary_products(kernels, s.X, s.target)
     between, with_target, trace, size = products_of(s, kernels)
     target = np.linalg.norm(s.dense.T)

@@ -5,7 +5,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from kernalign._threads import blocks_in_threads, map_rows, thread_count
-from kernalign.gram import blocks, dictionary, semigroup
+from kernalign.gram import blocks, pairs
 from tests.gram.dense import setup
 from tests.gram.spaces import SPACES
 from tests.kernels.families import named
@@ -31,8 +31,8 @@ def sums_of(cases, n):
     ("module", "cases"),
     [
         (blocks, named("gaussian-ard")),
-        (semigroup, named("gaussian")),
-        (dictionary, named("matern-1.5")),
+        (pairs, named("gaussian")),
+        (pairs, named("matern-1.5")),
     ],
     ids=["blocks", "semigroup", "dictionary"],
 )
@@ -45,7 +45,7 @@ def test_small_blocks_are_several(module, cases, monkeypatch):
         return map_rows(function, n, size)
 
     monkeypatch.setattr(module, "map_rows", counting)
-    sums_of(cases, n=100 if module is dictionary else 40)
+    sums_of(cases, n=40)
     assert min(counts) > 1
 
 

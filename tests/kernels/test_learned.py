@@ -30,6 +30,17 @@ y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] > 0, 1, -1)
 WEIGHTS = np.array([0.6, 0.0, 2.5])
 
 
+def test_budget_too_small_for_one_row_says_the_least_that_works():
+    least = 8 * 8 * 5000 / 2**20
+    with (
+        config_context(working_memory=0.01),
+        pytest.raises(ValueError, match=f"At least {least:.3g} MiB work"),
+    ):
+        rows_within_budget(5000)
+    with config_context(working_memory=least):
+        assert rows_within_budget(5000) == 1
+
+
 def learned():
     return LearnedKernel(
         [Gaussian().at(1.4), Laplacian(columns=[0, 2]).at(0.8), Dirichlet(columns=[1]).at(2.0)],
@@ -151,7 +162,8 @@ def test_budget_counts_rows():
     with config_context(working_memory=1):
         # 2^20 bytes are 2^17 doubles, eight arrays of 2^5 columns hold 2^9 rows each.
         assert rows_within_budget(32) == 512
-        assert rows_within_budget(10**9) == 1
+        with pytest.raises(ValueError, match="too small for one row of 1000000000 kernel values"):
+            rows_within_budget(10**9)
 
 
 # --- scikit-learn --------------------------------------------------------------------------------

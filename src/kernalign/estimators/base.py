@@ -9,14 +9,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number, check_rows
 from kernalign._warnings import AlignmentWarning, find_stack_level
-from kernalign.estimators.machines import C_GRID, Machine, Precomputed
+from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages
+from kernalign.estimators.machines import C_GRID, Machine, Precomputed, RidgeRegressor
+from kernalign.estimators.preselection import best_on_sample
 from kernalign.estimators.selection import Loss, Selection, Split, select
 from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
 from kernalign.kernels.learned import rows_within_budget
@@ -102,18 +104,49 @@ class KernelPredictor(KernelEstimator):
     _also_allowed = ", or a list of them from the simplest to the most complex"
 
     def _stages(
-        self, machine: Machine | None, default: Sequence[Machine], problem: Problem
+        self,
+        machine: Machine | None,
+        default: Sequence[Machine],
+        problem: Problem,
+        values: Array,
+        loss: Loss,
     ) -> Stages:
         """The learner's own machine where it has one and the user asked for no other."""
-        learners = self._checked_learners(problem)
+        learners = self._checked_learners(problem.X.shape[1])
+        solver = self._checked_solver(machine, learners, len(problem.X))
+        if solver != "exact":
+            return self._linear_stages(learners, problem, solver, values, loss)
         if len(learners) == 1 and machine is None and learners[0].one_stage:
             return OneStage(learners[0])
         machines = [machine] if machine is not None else default
         return TwoStages(learners, machines, problem, self.nested)
 
-    def _checked_learners(self, problem: Problem) -> list[Learner]:
+    def _linear_stages(
+        self,
+        learners: Sequence[Learner],
+        problem: Problem,
+        solver: str,
+        values: Array,
+        loss: Loss,
+    ) -> LinearStages:
+        """Stages for many rows; between several kernels a sample of them decides."""
+        classes = is_classifier(self)
+        learner = learners[0]
+        if len(learners) > 1:
+            learner = best_on_sample(learners, problem, values, loss, classes)
+        return LinearStages(
+            learner,
+            problem,
+            solver=solver,
+            n_components=self.n_components,
+            nested=self.nested,
+            cv=self.cv,
+            classes=classes,
+        )
+
+    def _checked_learners(self, n_features: int) -> list[Learner]:
         if self.learner is None:
-            return default_learners(problem.X.shape[1])
+            return default_learners(n_features)
         if not isinstance(self.learner, list | tuple):
             return self._checked([self.learner])
         if not self.learner:
@@ -180,6 +213,31 @@ class KernelPredictor(KernelEstimator):
         )
         return chosen
 
+    def _checked_solver(self, machine: Machine | None, learners: Sequence[Learner], n: int) -> str:
+        """The solver asked for; "auto" is exact for few rows, and for machines of their own."""
+        check_choice(self, "solver", SOLVERS)
+        wanted = self.n_components
+        counted = isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool)
+        if wanted is not None and not (counted and wanted >= 1):
+            raise ValueError(
+                f"The 'n_components' parameter of {type(self).__name__} must be an int in "
+                f"[1, inf) or None. Got {wanted!r} instead."
+            )
+        if self.solver == "exact":
+            return "exact"
+        own = not (machine is None or isinstance(machine, RidgeRegressor))
+        trains = machine is None and learners[0].one_stage
+        if not own and not trains:
+            return "exact" if self.solver == "auto" and n <= EXACT_ROWS else str(self.solver)
+        if self.solver == "auto":
+            return "exact"
+        what = f"learner={learners[0]!r}, which trains its own" if trains else ""
+        what = f"machine={self.machine!r}" if own else what
+        raise ValueError(
+            f"solver={self.solver!r} of {type(self).__name__} trains least squares on the learned "
+            f"kernel and takes no other machine. Got {what}: use solver='exact'."
+        )
+
     def _values(self, machine: Machine | None) -> Array:
         """The values of C to choose from; a single one where there is no choice."""
         if isinstance(machine, Precomputed) and machine.parameter is None:
@@ -202,14 +260,21 @@ class KernelPredictor(KernelEstimator):
         return values
 
     def _publish(self, stages: Stages, trained: Trained, X: Array) -> None:
-        self._keep(trained.learner, X)
+        self._keep(trained.learner, X if trained.rows is None else trained.rows)
+        self.solver_ = stages.solver
         self.machine_ = trained.machine
         logger.info("%s: C = %g on %d rows", type(self).__name__, self.C_, len(X))
         self.stages_ = stages
 
     def _outputs(self, X: Any) -> Array:
         """Outputs of the machine for each row."""
-        rows = self._rows(X)
+        return self._evaluated(self._rows(X))
+
+    def _evaluated(self, rows: Array) -> Array:
+        """`_outputs` for rows that are known to be valid."""
+        direct = self.stages_.direct_outputs(self.machine_, rows)
+        if direct is not None:
+            return direct
         columns = getattr(self.machine_, "support_", None)
         parts = [
             self.stages_.outputs(self.candidate_, self.machine_, K)

@@ -19,8 +19,10 @@ from kernalign._validation import (
     check_weights,
 )
 from kernalign._warnings import SelectionWarning, find_stack_level
+from kernalign.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
+from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
 from kernalign.estimators.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
 from kernalign.estimators.selection import Split, splits_of_used_rows
 from kernalign.estimators.stages import Problem
@@ -49,6 +51,17 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     nested : bool
         Learn the kernel again inside each fold, so that the choice of C is honest. (One-stage
         learners always do. A penalty that the learner chose on its own held-out rows stays.)
+    solver : {"auto", "exact", "nystroem", "fourier", "cg"}
+        How the second stage is solved; `solver_` says how it was. "exact" trains the machine on
+        the Gram matrix. The others take least squares for the machine (-1/+1 by class) and cost
+        O(n): "nystroem" on features of landmarks, "fourier" on random features (exact ones for
+        Fourier and Linear kernels); "cg" solves for all rows by preconditioned conjugate gradients.
+        The kernel is then learned on a sample of many rows (`Sampled`) and, beyond 10,000
+        rows and where `cv` is a number, C is chosen on one share of the rows held out. "auto" is
+        "exact" up to 4000 rows, and wherever the machine is given, else "nystroem", or "fourier"
+        where its features are exact.
+    n_components : int or None
+        Features, or landmarks, of the solvers that have them; 3000 by default.
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment and for the machine.
 
@@ -85,6 +98,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         C: Any = "cv",
         cv: Any = 5,
         nested: bool = True,
+        solver: str = "auto",
+        n_components: int | None = None,
         class_weight: Any = None,
     ):
         self.learner = learner
@@ -92,10 +107,14 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         self.C = C
         self.cv = cv
         self.nested = nested
+        self.solver = solver
+        self.n_components = n_components
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
+        if is_dask(X):
+            return self._fit_on_chunks(X, y, sample_weight)
         X, y = check_labelled_rows(self, X, y)
         check_classification_targets(y)
         check_choice(self, "nested", (True, False))
@@ -116,14 +135,33 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         codes = np.searchsorted(self.classes_, y)
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
-        stages = self._stages(machine, [SupportVectorClassifier(), RidgeClassifier()], problem)
-        chosen = self._select(stages, problem, values, folds, _zero_one_loss)
+        machines = [SupportVectorClassifier(), RidgeClassifier()]
+        stages = self._stages(machine, machines, problem, values, _zero_one_loss)
+        splits = stages.splits(folds, problem)
+        chosen = self._select(stages, problem, values, splits, _zero_one_loss)
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
-        if chosen is not None:
-            held_out = chosen.held_out
-        else:
-            held_out = stages.outputs(self.candidate_, self.machine_, self.kernel_(X))
+        held_out = self._evaluated(X) if chosen is None else chosen.held_out
         self.calibration_ = TemperatureCalibration().fit(held_out, codes, target.weight)
+        return self
+
+    def _fit_on_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = labelled_chunks(self, X, y, sample_weight)
+        check_classification_targets(y)
+        self.classes_ = np.unique(y)
+        codes: Any = np.searchsorted(self.classes_, y)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "KernelClassifier needs at least two classes in y. Got one class: "
+                f"{self.classes_[0].item()!r}."
+            )
+        target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
+        problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
+        stages = stages_on_chunks(self, problem, _zero_one_loss)
+        splits = stages.splits((), problem)
+        chosen = self._select(stages, problem, self._values(None), splits, _zero_one_loss)
+        assert chosen is not None
+        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
+        self.calibration_ = TemperatureCalibration().fit(chosen.held_out, codes, target.weight)
         return self
 
     def _class_weights(self, y: Array, codes: Array) -> Array:
@@ -177,15 +215,22 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: (n,) for two classes, positive for the second; (n, classes) for more."""
+        if is_dask(X):
+            width = len(self.classes_) if len(self.classes_) > 2 else None
+            return on_chunks(self, "decision_function", X, width, float)
         return self._outputs(X)
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
+        if is_dask(X):
+            return on_chunks(self, "predict", X, None, self.classes_.dtype)
         decision = self.decision_function(X)
         return self.classes_[_predicted(decision)]
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
+        if is_dask(X):
+            return on_chunks(self, "predict_proba", X, len(self.classes_), float)
         decision = self.decision_function(X)
         return self.calibration_.probabilities(decision)
 

@@ -122,10 +122,10 @@ class RidgeClassifier(RidgeRegressor):
     name = "ridge classifier"
 
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> DualModel:
-        return super().fit(K, _scores(y), weight, value)
+        return super().fit(K, scores(y), weight, value)
 
     def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
-        return super().path(K, _scores(y), weight, K_test, values)
+        return super().path(K, scores(y), weight, K_test, values)
 
 
 class SupportVectorRegressor(Machine):
@@ -176,7 +176,7 @@ class Precomputed(Machine):
             machine.set_params(alpha=1 / value)
         elif self.parameter == "C":
             machine.set_params(C=value)
-        return _fit_quietly(machine, K, _scores(y) if self.signed else y, weight)
+        return _fit_quietly(machine, K, scores(y) if self.signed else y, weight)
 
     def outputs(self, fitted: Any, K: Array) -> Array:
         for name in ("decision_function", "predict_proba", "predict"):
@@ -186,11 +186,11 @@ class Precomputed(Machine):
         if name == "predict_proba" and out.shape[1] == 2:
             out = out[:, 1] - out[:, 0]
         if name == "predict" and self.classes and not self.signed:
-            out = _scores(out.astype(int), len(fitted.classes_))
+            out = scores(out.astype(int), len(fitted.classes_))
         return out
 
 
-def _scores(codes: Any, n_classes: int | None = None) -> Array:
+def scores(codes: Any, n_classes: int | None = None) -> Array:
     """-1/+1 for two classes, (n, classes) of them for more."""
     n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
     if n_classes <= 2:

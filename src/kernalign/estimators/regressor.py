@@ -11,7 +11,9 @@ from sklearn.model_selection import KFold, check_cv
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_labelled_rows, check_weights
+from kernalign.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
+from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
 from kernalign.estimators.machines import (
     Machine,
     Precomputed,
@@ -42,6 +44,17 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         Folds for the choice of C.
     nested : bool
         Learn the kernel again inside each fold, so that the choice of C is honest.
+    solver : {"auto", "exact", "nystroem", "fourier", "cg"}
+        How the second stage is solved; `solver_` says how it was. "exact" trains the machine on
+        the Gram matrix. The others take least squares for the machine and cost O(n): "nystroem"
+        on features of landmarks, "fourier" on random features (exact ones for Fourier and Linear
+        kernels); "cg" solves for all rows by preconditioned conjugate gradients. The kernel is
+        then learned on a sample of many rows (`Sampled`) and, beyond 10,000 rows and where `cv`
+        is a number, C is chosen on one share of the rows held out. "auto" is "exact" up to 4000
+        rows, and wherever another machine is given, else "nystroem", or "fourier" where its
+        features are exact.
+    n_components : int or None
+        Features, or landmarks, of the solvers that have them; 3000 by default.
 
     Attributes
     ----------
@@ -66,15 +79,21 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         C: Any = "cv",
         cv: Any = 5,
         nested: bool = True,
+        solver: str = "auto",
+        n_components: int | None = None,
     ):
         self.learner = learner
         self.machine = machine
         self.C = C
         self.cv = cv
         self.nested = nested
+        self.solver = solver
+        self.n_components = n_components
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
+        if is_dask(X):
+            return self._fit_on_chunks(X, y, sample_weight)
         X, y = check_labelled_rows(self, X, y, y_numeric=True)
         check_choice(self, "nested", (True, False))
         y = np.asarray(y, dtype=float)
@@ -93,13 +112,31 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         )
         machine = self._machine()
         values = self._values(machine)
-        stages = self._stages(machine, [RidgeRegressor()], problem)
+        stages = self._stages(machine, [RidgeRegressor()], problem, values, _squared_loss)
         choice = values.size > 1 or len(stages.candidates) > 1
-        with np.errstate(over="ignore"):
-            unit = np.float64(self._spread) ** 2
-        self._select(stages, problem, values, folds if choice else None, _squared_loss, unit)
+        splits = stages.splits(folds, problem) if choice else None
+        self._select(stages, problem, values, splits, _squared_loss, self._unit())
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         return self
+
+    def _fit_on_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        X, y, weight = labelled_chunks(self, X, y, sample_weight)
+        y = np.asarray(y, dtype=float)
+        self._offset, self._spread = _location_and_spread(y, weight)
+        scaled = (y - self._offset) / self._spread
+        target = Target(scaled[:, None], weight)
+        problem = Problem(X, scaled, target, getattr(self, "feature_names_in_", None))
+        stages = stages_on_chunks(self, problem, _squared_loss)
+        splits = stages.splits((), problem)
+        values = self._values(None)
+        self._select(stages, problem, values, splits, _squared_loss, self._unit())
+        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
+        return self
+
+    def _unit(self) -> float:
+        """The squared spread of the response, in which squared errors are reported."""
+        with np.errstate(over="ignore"):
+            return float(np.float64(self._spread) ** 2)
 
     def _machine(self) -> Machine | None:
         if self.machine is None:
@@ -127,6 +164,8 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     def predict(self, X: Any) -> Array:
         """The response of each row."""
+        if is_dask(X):
+            return on_chunks(self, "predict", X, None, float)
         return self._outputs(X) * self._spread + self._offset
 
 

@@ -24,16 +24,13 @@ Loss = Callable[[Array, Array], Array]
 
 @dataclass
 class Held:
-    """What folds said of one candidate.
+    """What folds said of one candidate, fold by fold.
 
-    outputs : (values, rows, ...) from the fold that held a row out, the mean over folds where
-        several did; NaN where none did.
-    losses : (folds, values) mean loss; alignments : (folds,) of the kernel on held-out rows.
-    row_losses : (values, rows) loss of each row, NaN where it was never held out.
+    outputs : (values, rows, ...) for the rows that a fold held out; losses : (values, rows).
+    alignments : of the kernel, between rows held out and rows learned from.
     """
 
-    outputs: Array
-    row_losses: Array
+    outputs: list[Array] = field(default_factory=list)
     losses: list[Array] = field(default_factory=list)
     alignments: list[float] = field(default_factory=list)
 
@@ -70,39 +67,40 @@ def select(
     loss : (y, outputs) -> loss of each row, for outputs (values, rows, ...).
     """
     values = np.sort(values)
-    weight = problem.target.weight
-    held: dict[Candidate, Held] = {}
-    parts = []
+    held = {candidate: Held() for candidate in stages.candidates}
+    tests, weights = [], []
     for train, test in folds:
-        part = problem.rows(test)
-        parts.append(test)
+        part = problem.fetched(test)
+        tests.append(test)
+        weights.append(part.target.weight)
         for out in stages.path(problem.rows(train), part, values):
-            if out.candidate not in held:
-                shape = (values.size, len(problem.X))
-                held[out.candidate] = Held(
-                    np.full((*shape, *out.values.shape[2:]), np.nan), np.full(shape, np.nan)
-                )
             record = held[out.candidate]
-            rows = loss(part.y, out.values)
-            record.outputs[:, test] = out.values
-            record.row_losses[:, test] = rows
-            record.losses.append(rows @ weight[test])
+            record.outputs.append(out.values)
+            record.losses.append(loss(part.y, out.values))
             record.alignments.append(out.alignment)
-    if not parts:
+    if not tests:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
-    sizes = np.array([weight[test].sum() for test in parts])
-    every = np.ones(len(parts), dtype=bool)
-    candidate, best = _choose(stages.candidates, held, weight, sizes, every)
-    chosen = held[candidate]
+    candidate, best = _choose(held, weights, range(len(tests)))
+    outputs = held[candidate].outputs
+    held_out = np.full((len(problem.X), *outputs[0].shape[2:]), np.nan)
+    for test, values_of_test in zip(tests, outputs, strict=True):
+        held_out[test] = values_of_test[best]
     return Selection(
         candidate=candidate,
         C=float(values[best]),
         values=values,
-        losses={c: np.sum(held[c].losses, axis=0) / sizes.sum() for c in stages.candidates},
-        alignments={c: _mean_and_deviation(held[c].alignments) for c in stages.candidates},
-        held_out=chosen.outputs[best],
-        honest=_honest(stages.candidates, held, weight, sizes, parts),
+        losses={c: _mean_losses(held[c], weights, range(len(tests))) for c in held},
+        alignments={c: _mean_and_deviation(held[c].alignments) for c in held},
+        held_out=held_out,
+        honest=_honest(held, weights),
     )
+
+
+def _mean_losses(held: Held, weights: Sequence[Array], folds: Iterable[int]) -> Array:
+    """Mean loss at each C over some folds."""
+    total = sum(held.losses[f] @ weights[f] for f in folds)
+    mean: Array = total / sum(weights[f].sum() for f in folds)
+    return mean
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
@@ -111,28 +109,24 @@ def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _choose(
-    candidates: Sequence[Candidate],
-    held: dict[Candidate, Held],
-    weight: Array,
-    sizes: Array,
-    folds: Array,
-    rows: Any = slice(None),
+    held: dict[Candidate, Held], weights: Sequence[Array], folds: Sequence[int]
 ) -> tuple[Candidate, int]:
     """The first candidate no worse than the best by more than a standard error of the difference.
 
     At each candidate's own best C; ties between C go to the stronger regularisation.
 
-    folds : which folds have a say; rows : the rows that these held out.
+    folds : which folds have a say.
     """
-    total = sizes[folds].sum()
-    losses = {c: np.array(held[c].losses)[folds].sum(axis=0) / total for c in candidates}
-    place = {c: int(np.argmin(losses[c])) for c in candidates}
-    best = min(candidates, key=lambda c: losses[c][place[c]])
-    w = weight[rows]
-    for c in candidates:
-        d = held[c].row_losses[place[c]][rows] - held[best].row_losses[place[best]][rows]
-        known = np.isfinite(d)
-        if _within_a_standard_error(d[known], w[known]):
+    losses = {c: _mean_losses(held[c], weights, folds) for c in held}
+    place = {c: int(np.argmin(losses[c])) for c in held}
+    best = min(held, key=lambda c: losses[c][place[c]])
+
+    def of_rows(c: Candidate) -> Array:
+        return np.concatenate([held[c].losses[f][place[c]] for f in folds])
+
+    weight = np.concatenate([weights[f] for f in folds])
+    for c in held:
+        if _within_a_standard_error(of_rows(c) - of_rows(best), weight):
             return c, place[c]
     return best, place[best]
 
@@ -149,26 +143,20 @@ def _within_a_standard_error(d: Array, weight: Array) -> bool:
     return mean <= error * (1 + ROUNDING)
 
 
-def _honest(
-    candidates: Sequence[Candidate],
-    held: dict[Candidate, Held],
-    weight: Array,
-    sizes: Array,
-    parts: Sequence[Any],
-) -> tuple[float, float]:
+def _honest(held: dict[Candidate, Held], weights: Sequence[Array]) -> tuple[float, float]:
     """Mean loss of each fold under the choice of the others, and the standard error of the mean."""
-    if len(parts) < 2:
+    number = len(weights)
+    if number < 2:
         return float("nan"), float("nan")
     means = []
-    for f in range(len(parts)):
-        others = np.arange(len(parts)) != f
-        rows = np.unique(np.concatenate([part for g, part in enumerate(parts) if g != f]))
-        candidate, place = _choose(candidates, held, weight, sizes, others, rows)
-        means.append(held[candidate].losses[f][place] / sizes[f])
+    for f in range(number):
+        candidate, place = _choose(held, weights, [g for g in range(number) if g != f])
+        means.append(_mean_losses(held[candidate], weights, [f])[place])
+    sizes = np.array([weight.sum() for weight in weights])
     share = sizes / sizes.sum()
     mean = float(share @ means)
     spread = float(share @ (np.array(means) - mean) ** 2)
-    return mean, float(np.sqrt(spread / (len(parts) - 1)))
+    return mean, float(np.sqrt(spread / (number - 1)))
 
 
 def splits_of_used_rows(splits: Iterable[Split], used: Any) -> list[Split]:

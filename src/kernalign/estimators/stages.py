@@ -22,7 +22,7 @@ from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
 from kernalign.estimators.machines import Machine, warn_if_stopped
-from kernalign.gram import Target
+from kernalign.gram import RemoteRows, Target
 from kernalign.gram.dense import cross_alignment
 from kernalign.learners import Learner
 
@@ -31,13 +31,29 @@ from kernalign.learners import Learner
 class Problem:
     """Rows of positive weight with their labels, as codes or numbers, and their target kernel."""
 
-    X: Array
+    X: Any
     y: Array
     target: Target
     feature_names: Any
+    #: Positions of the rows in the problem that they were taken from.
+    index: Any = None
 
     def rows(self, index: Any) -> Problem:
-        return Problem(self.X[index], self.y[index], self.target.rows(index), self.feature_names)
+        X = self.X
+        if isinstance(X, RemoteRows):
+            mask = np.zeros(len(X), dtype=bool)
+            mask[index] = True
+            # A subset keeps the order of the rows, and so must its labels.
+            index = np.flatnonzero(mask)
+            part: Any = X.subset(mask)
+        else:
+            part = X[index]
+        return Problem(part, self.y[index], self.target.rows(index), self.feature_names, index)
+
+    def fetched(self, index: Any) -> Problem:
+        """Some rows, in memory wherever the others are."""
+        X, target = self.X[index], self.target.rows(index)
+        return Problem(X, self.y[index], target, self.feature_names, index)
 
 
 @dataclass(frozen=True)
@@ -63,10 +79,11 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Trained:
-    """A fitted learner and the machine on its kernel."""
+    """A fitted learner, the machine on its kernel, and the rows it needs if not all of them."""
 
     learner: Learner
     machine: Any
+    rows: Array | None = None
 
 
 class Stages(ABC):
@@ -74,6 +91,16 @@ class Stages(ABC):
 
     #: From the simplest to the most complex.
     candidates: Sequence[Candidate]
+    #: How the second stage is solved.
+    solver: str = "exact"
+
+    def splits(self, folds: Any, problem: Problem) -> Any:
+        """The folds on which C is chosen, given those that were asked for."""
+        return folds
+
+    def direct_outputs(self, machine: Any, X: Array) -> Array | None:
+        """Outputs of a machine that needs no Gram matrix; None for those that do."""
+        return None
 
     @abstractmethod
     def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:

@@ -9,11 +9,12 @@ from kernalign.gram.base import Element, PairSums, Probe
 from kernalign.gram.blocks import BlockSums
 from kernalign.gram.factored import FeatureSums
 from kernalign.gram.onepass import OnePassSums
+from kernalign.gram.pairs import RemoteRows
 from kernalign.gram.target import Target
 from kernalign.kernels import Family, FeatureFamily, SearchSpace
 from kernalign.kernels.base import is_scalar
 
-__all__ = ["Element", "PairSums", "Probe", "Target", "pair_sums"]
+__all__ = ["Element", "PairSums", "Probe", "RemoteRows", "Target", "pair_sums"]
 
 #: Dense blocks need about this many arrays of n^2 / 2 numbers at once.
 _DENSE_ARRAYS = 6
@@ -22,16 +23,26 @@ DENSE_BYTES = 8 << 30
 
 
 def pair_sums(
-    families: Sequence[Family], spaces: Sequence[SearchSpace], X: Array, target: Target
+    families: Sequence[Family],
+    spaces: Sequence[SearchSpace],
+    X: Array | RemoteRows,
+    target: Target,
 ) -> PairSums:
     """The cheapest exact way to sum over pairs for these families on these rows."""
     target = target.counted()
     features = [family for family in families if isinstance(family, FeatureFamily)]
-    if len(features) == len(families):
+    if len(features) == len(families) and not isinstance(X, RemoteRows):
         return FeatureSums(features, X, target)
     scalars = [family for family in families if is_scalar(family)]
-    if len(scalars) == len(families):
+    whole = all(family.columns is None for family in families)
+    if len(scalars) == len(families) and (whole or not isinstance(X, RemoteRows)):
         return OnePassSums(scalars, spaces, X, target)
+    if isinstance(X, RemoteRows):
+        raise ValueError(
+            f"Learning {', '.join(type(f).__name__ for f in families)} on rows that are not in "
+            "memory takes families of one parameter that see all columns, such as Gaussian(). For "
+            "others learn on a sample: Sampled(learner)."
+        )
     needed = _DENSE_ARRAYS * 4 * len(X) ** 2
     if needed > DENSE_BYTES:
         raise ValueError(

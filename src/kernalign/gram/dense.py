@@ -44,3 +44,18 @@ def cross_alignment(K: Array, rows: Target, columns: Target) -> float:
     between = (rows.centred.T @ rows.weighted, columns.centred.T @ columns.weighted)
     norms = np.sqrt(squares * float(np.vdot(*between)))
     return inner / norms if norms > 0 else float("nan")
+
+
+def centred_cosine(K: Array, L: Array, weight: Array) -> float:
+    """<K_c, L_c> / (|K_c| |L_c|) of two Gram matrices of the same rows; 1 where both vanish."""
+    share = weight / weight.sum()
+
+    def centred(G: Array) -> Array:
+        means = G @ share
+        return (G - means - means[:, None] + share @ means) * np.sqrt(np.outer(share, share))
+
+    K, L = centred(K), centred(L)
+    norms = float(np.linalg.norm(K)) * float(np.linalg.norm(L))
+    if norms == 0:
+        return 1.0 if not (K.any() or L.any()) else 0.0
+    return float(np.vdot(K, L)) / norms

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernalign._threads import map_rows
 from kernalign._typing import Array
+from kernalign.gram.pairs import Pass, RemoteRows, Share, Summary, pass_over_pairs
 from kernalign.gram.target import Target
 from kernalign.kernels import BaseKernel
 from kernalign.kernels.base import is_scalar
@@ -33,58 +33,71 @@ class CentredProducts:
     trace: Array
 
 
-def dictionary_products(kernels: Sequence[BaseKernel], X: Array, target: Target) -> CentredProducts:
+def dictionary_products(
+    kernels: Sequence[BaseKernel], X: Array | RemoteRows, target: Target
+) -> CentredProducts:
     """All inner products of `kernels` with each other, the target and the identity."""
-    n, m = len(X), len(kernels)
-    side = int(np.clip(np.sqrt(STACK_BYTES / (8 * m)), 64, 256))
-    groups = by_family(kernels)
-    views = {id(k.family): k.family.select(X) for k in kernels}
-    root = np.sqrt(target.weight)
-    factor = np.column_stack([target.weight, target.weighted])
+    found = pass_over_pairs(DictionaryPass(list(kernels)), X, target)
+    assert found.products is not None
+    assert found.diagonal is not None
+    return centre_products(found.products, found.summary, found.diagonal, target)
 
-    def block(rows: slice) -> tuple[Array, Array, Array]:
-        """The share of tiles on and right of the diagonal, for rows and their mirror images."""
-        first = rows.start
+
+class DictionaryPass(Pass):
+    """Every product of every two kernels."""
+
+    def __init__(self, kernels: list[BaseKernel]):
+        self.kernels = kernels
+        self.groups = by_family(kernels)
+        self.width = self.kept = len(kernels)
+
+    def tile_bytes(self, tile: int) -> int:
+        side = min(tile, self.side())
+        # The stack of all kernels, and what the longest formula holds on its way.
+        return 8 * side**2 * (2 * self.width + 6)
+
+    def side(self) -> int:
+        return int(np.clip(np.sqrt(STACK_BYTES / (8 * self.width)), 64, 256))
+
+    def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
+        m, columns, size = self.width, left.shape[1], min(tile, self.side())
         products = np.zeros((m, m))
-        sums = np.zeros((m, n - first, factor.shape[1]))
         diagonal = np.zeros(m)
-        stack = np.empty((m, rows.stop - first, side))
-        for start in range(first, n, side):
-            columns = slice(start, min(start + side, n))
-            tile = stack[:, :, : columns.stop - columns.start]
-            fill_tile(tile, groups, kernels, views, rows, columns)
-            sums[:, : rows.stop - first] += tile @ factor[columns]
-            if columns == rows:
-                diagonal = np.einsum("kii,i->k", tile, target.weight[rows])
-            else:
-                mirrored = slice(columns.start - first, columns.stop - first)
-                sums[:, mirrored] += tile.transpose(0, 2, 1) @ factor[rows]
-            if not target.uniform:
-                tile *= root[rows, None] * root[columns]
-            flat = tile.reshape(m, -1)
-            products += (1 if columns == rows else 2) * (flat @ flat.T)
-        return products, sums, diagonal
+        sums_left = np.zeros((m, len(A), columns))
+        sums_right = sums_left if B is None else np.zeros((m, len(B), columns))
+        weighted = not ((left[:, 0] == 1).all() and (right[:, 0] == 1).all())
+        for a in _tiles(len(A), size):
+            for b in _tiles(len(A) if B is None else len(B), size):
+                if B is None and b.start < a.start:
+                    continue
+                same = B is None and a == b
+                stack = np.empty((m, a.stop - a.start, b.stop - b.start))
+                other = None if same else (A if B is None else B)[b]
+                fill_pair(stack, self.groups, self.kernels, A[a], other)
+                sums_left[:, a] += stack @ right[b]
+                if same:
+                    diagonal += np.einsum("kii,i->k", stack, left[a, 0])
+                else:
+                    sums_right[:, b] += stack.transpose(0, 2, 1) @ left[a]
+                if weighted:
+                    stack *= np.sqrt(left[a, 0])[:, None] * np.sqrt(right[b, 0])
+                flat = stack.reshape(m, -1)
+                products += (1 if same else 2) * (flat @ flat.T)
+        return Share(sums_left, None if B is None else sums_right, products, diagonal)
 
-    between = np.zeros((m, m))
-    sums = np.zeros((m, n, factor.shape[1]))
-    diagonal = np.zeros(m)
-    for rows, (products, part, part_diagonal) in map_rows(block, n, side):
-        between += products
-        sums[:, rows.start :] += part
-        diagonal += part_diagonal
-    return centre_products(between, sums, diagonal, target)
+
+def _tiles(n: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def centre_products(
-    between: Array, sums: Array, diagonal: Array, target: Target
+    between: Array, summary: Summary, diagonal: Array, target: Target
 ) -> CentredProducts:
     """Centre the raw sums <K, L>, K (w, w Y_c) and tr K."""
     N = target.total
-    r = sums[:, :, 0]
-    s = r @ target.weight
-    centred = between - (2 / N) * (r * target.weight) @ r.T + np.outer(s, s) / N**2
-    with_target = np.einsum("kic,ic->k", sums[:, :, 1:], target.weighted)
-    return CentredProducts(centred, with_target, diagonal - s / N)
+    s = summary.total[: summary.with_target.size]
+    centred = between - (2 / N) * summary.cross + np.outer(s, s) / N**2
+    return CentredProducts(centred, summary.with_target, diagonal - s / N)
 
 
 def by_family(kernels: Sequence[BaseKernel]) -> list[list[int]]:
@@ -103,15 +116,35 @@ def fill_tile(
     rows: slice,
     columns: slice,
 ) -> None:
-    """Gram blocks of all kernels on one tile."""
+    """Gram blocks of all kernels on one tile, from each family's columns of the data."""
+    for group in groups:
+        view = views[id(kernels[group[0]].family)]
+        _fill(tile, group, kernels, view[rows], None if rows == columns else view[columns])
+
+
+def fill_pair(
+    tile: Array,
+    groups: list[list[int]],
+    kernels: Sequence[BaseKernel],
+    A: Array,
+    B: Array | None,
+) -> None:
+    """Gram blocks of all kernels on one tile of rows A and B (None: A with itself)."""
     for group in groups:
         family = kernels[group[0]].family
-        view = views[id(family)]
-        A, B = view[rows], None if rows == columns else view[columns]
-        if is_scalar(family):
-            statistic = family.statistic(A, B)
-            for i in group:
-                tile[i] = family.from_statistic(statistic, kernels[i].sigma)
-        else:
-            for i in group:
-                tile[i] = family.gram(kernels[i].sigma, A, B)
+        right = None if B is None else family.select(B)
+        _fill(tile, group, kernels, family.select(A), right)
+
+
+def _fill(
+    tile: Array, group: list[int], kernels: Sequence[BaseKernel], A: Array, B: Array | None
+) -> None:
+    """Gram blocks of the kernels of one family."""
+    family = kernels[group[0]].family
+    if is_scalar(family):
+        statistic = family.statistic(A, B)
+        for i in group:
+            tile[i] = family.from_statistic(statistic, kernels[i].sigma)
+    else:
+        for i in group:
+            tile[i] = family.gram(kernels[i].sigma, A, B)

@@ -16,6 +16,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 from kernalign._typing import Array
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET, Element, PairSums, Probe
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
+from kernalign.gram.pairs import RemoteRows
 from kernalign.gram.semigroup import gamma_step, semigroup_products
 from kernalign.gram.target import Target
 from kernalign.kernels import BaseKernel, SearchSpace
@@ -32,7 +33,7 @@ class OnePassSums(PairSums):
         self,
         families: Sequence[ScalarFamily],
         spaces: Sequence[SearchSpace],
-        X: Array,
+        X: Array | RemoteRows,
         target: Target,
     ):
         super().__init__(families, target)
@@ -41,7 +42,7 @@ class OnePassSums(PairSums):
             grid = _nodes(spaces[0], gamma_step(families[0]))[::-1]
             sigmas = np.array([families[0].from_search(np.array([z]))[0] for z in grid])
             self._nodes = [grid]
-            self._products = semigroup_products(families[0], sigmas, families[0].select(X), target)
+            self._products = semigroup_products(families[0], sigmas, X, target)
         else:
             pairs = list(zip(families, spaces, strict=True))
             self._nodes = [_nodes(space, family.node_step) for family, space in pairs]

@@ -11,14 +11,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from kernalign._threads import map_rows
 from kernalign._typing import Array
 from kernalign.gram.dictionary import CentredProducts, centre_products
+from kernalign.gram.pairs import Pass, RemoteRows, Share, pass_over_pairs
 from kernalign.gram.target import Target
 from kernalign.kernels.base import ScalarFamily
 
-#: Rows and columns of a tile: two of them stay in a core's second-level cache.
-TILE = 256
 #: Squaring doubles a relative error, so the exponential is taken anew after this many octaves.
 FRESH = 12
 #: The degree of the interpolant of S between nodes.
@@ -31,54 +29,72 @@ def gamma_step(family: ScalarFamily) -> float:
 
 
 def semigroup_products(
-    family: ScalarFamily, sigmas: Array, X: Array, target: Target
+    family: ScalarFamily, sigmas: Array, X: Array | RemoteRows, target: Target
 ) -> CentredProducts:
-    """Inner products of all members at `sigmas`, which fall by the factor of `gamma_step`."""
+    """Inner products of all members at `sigmas`, which fall by the factor of `gamma_step`.
+
+    X has all columns, of which the family selects its own.
+    """
     # Beyond the grid: gamma + gamma' reaches one octave further.
     per_octave = family.nodes_per_octave
     extra = per_octave + 1
     gamma = (family.unit() / sigmas[0]) ** family.power * 2.0 ** (
         np.arange(sigmas.size + extra) / per_octave
     )
-    sums = _row_sums(family, gamma, X, target)
-    S = sums[:, :, 0] @ target.weight
-    interpolant = make_interp_spline(np.log(gamma), S, k=DEGREE)
+    summary = pass_over_pairs(SemigroupPass(family, gamma, sigmas.size), X, target).summary
+    interpolant = make_interp_spline(np.log(gamma), summary.total, k=DEGREE)
     g = gamma[: sigmas.size]
     between = interpolant(np.log(np.add.outer(g, g)))
-    diagonal = np.full(g.size, target.total)
-    return centre_products(between, sums[: g.size], diagonal, target)
+    return centre_products(between, summary, np.full(g.size, target.total), target)
 
 
-def _row_sums(family: ScalarFamily, gamma: Array, X: Array, target: Target) -> Array:
-    """K_g (w, w Y_c) for every node g: (G, n, 1 + c)."""
-    n, G, per_octave = len(X), gamma.size, family.nodes_per_octave
-    factor = np.column_stack([target.weight, target.weighted])
+class SemigroupPass(Pass):
+    """K_g (w, w Y_c) for every node g of a geometric grid."""
 
-    def block(rows: slice) -> Array:
-        """The share of tiles on and right of the diagonal, for rows and their mirror images."""
-        first = rows.start
-        sums = np.zeros((G, n - first, factor.shape[1]))
-        left = np.ascontiguousarray(factor[rows].T)
-        for start in range(first, n, TILE):
-            columns = slice(start, min(start + TILE, n))
-            mirrored = slice(columns.start - first, columns.stop - first)
-            D = family.statistic(X[rows], None if rows == columns else X[columns])
-            np.negative(D, out=D)
-            K = np.empty_like(D)
-            right = factor[columns]
-            for chain in range(per_octave):
-                for octave, node in enumerate(range(chain, G, per_octave)):
-                    if octave % FRESH == 0:
-                        np.multiply(D, gamma[node], out=K)
-                        np.exp(K, out=K)
-                    else:
-                        np.multiply(K, K, out=K)
-                    sums[node, : len(D)] += K @ right
-                    if rows != columns:
-                        sums[node, mirrored] += (left @ K).T
-        return sums
+    def __init__(self, family: ScalarFamily, gamma: Array, kept: int):
+        self.family = family
+        self.gamma = gamma
+        self.width, self.kept = gamma.size, kept
 
-    total = np.zeros((G, n, factor.shape[1]))
-    for rows, sums in map_rows(block, n, TILE):
-        total[:, rows.start :] += sums
-    return total
+    def tile_bytes(self, tile: int) -> int:
+        # Statistic, kernel values, and what the distance holds on its way.
+        return 8 * 4 * tile**2
+
+    def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
+        A = self.family.select(A)
+        other = A if B is None else self.family.select(B)
+        sums_left = np.zeros((self.width, len(A), left.shape[1]))
+        sums_right = sums_left if B is None else np.zeros((self.width, len(other), left.shape[1]))
+        for i in range(0, len(A), tile):
+            rows = slice(i, min(i + tile, len(A)))
+            mirror = np.ascontiguousarray(left[rows].T)
+            for j in range(i if B is None else 0, len(other), tile):
+                columns = slice(j, min(j + tile, len(other)))
+                same = B is None and rows == columns
+                D = self.family.statistic(A[rows], None if same else other[columns])
+                self._add_tile(
+                    D,
+                    sums_left[:, rows],
+                    right[columns],
+                    None if same else sums_right[:, columns],
+                    mirror,
+                )
+        return Share(sums_left, None if B is None else sums_right)
+
+    def _add_tile(
+        self, D: Array, left: Array, right_factor: Array, right: Array | None, mirror: Array
+    ) -> None:
+        """Each octave is the square of the one before; D is overwritten."""
+        per_octave = self.family.nodes_per_octave
+        np.negative(D, out=D)
+        K = np.empty_like(D)
+        for chain in range(per_octave):
+            for octave, node in enumerate(range(chain, self.width, per_octave)):
+                if octave % FRESH == 0:
+                    np.multiply(D, self.gamma[node], out=K)
+                    np.exp(K, out=K)
+                else:
+                    np.multiply(K, K, out=K)
+                left[node] += K @ right_factor
+                if right is not None:
+                    right[node] += (mirror @ K).T

@@ -13,6 +13,10 @@ SAMPLE = 1000
 
 def spread(X: Array, weight: Array) -> Array:
     """Weighted standard deviation of each column; that of the widest for a constant one."""
+    if hasattr(X, "spread"):
+        # Rows that live elsewhere know how to sum over themselves.
+        remote: Array = X.spread(weight)
+        return remote
     largest = np.abs(X).max(axis=0)
     largest[largest == 0] = 1.0
     scaled = X / largest
@@ -28,7 +32,8 @@ def distance_range(X: Array, rng: np.random.Generator, metric: str) -> tuple[flo
 
     Returns (0, 0) where all rows sampled are equal.
     """
-    rows = X if len(X) <= SAMPLE else X[rng.choice(len(X), SAMPLE, replace=False)]
+    n = len(X)
+    rows = X[np.arange(n) if n <= SAMPLE else rng.choice(n, SAMPLE, replace=False)]
     rows = np.unique(rows, axis=0)
     scale = np.abs(rows - rows[0]).max()
     if scale == 0 or not np.isfinite(scale):

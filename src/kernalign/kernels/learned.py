@@ -122,7 +122,14 @@ _ALIVE = 8
 def rows_within_budget(n_columns: int) -> int:
     """Rows of a block of `n_columns` that scikit-learn's `working_memory` allows."""
     budget = get_config()["working_memory"] * 2**20
-    return max(1, int(budget // (8 * _ALIVE * max(1, n_columns))))
+    row = 8 * _ALIVE * max(1, n_columns)
+    if budget < row:
+        raise ValueError(
+            f"working_memory={get_config()['working_memory']:g} MiB is too small for one row of "
+            f"{n_columns} kernel values. At least {row / 2**20:.3g} MiB work: "
+            "sklearn.set_config(working_memory=...)."
+        )
+    return int(budget // row)
 
 
 def _as_rows(X: Any) -> Array:

@@ -10,6 +10,7 @@ from kernalign.learners.lp_norm_mkl import LpNormMKL
 from kernalign.learners.polynomial_mkl import PolynomialMKL
 from kernalign.learners.reweighted import Reweighted
 from kernalign.learners.ridge_mkl import RidgeMKL
+from kernalign.learners.sampled import Sampled
 from kernalign.learners.uniform import UniformWeights
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "PolynomialMKL",
     "Reweighted",
     "RidgeMKL",
+    "Sampled",
     "UniformWeights",
 ]

@@ -16,7 +16,9 @@ from sklearn.utils import check_random_state
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._validation import check_labelled_rows, check_weights
+from kernalign.dask import DaskRows, column_names, gathered, is_dask
 from kernalign.gram import Target
+from kernalign.gram.pairs import rows_of
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.targets import infer_target
 from kernalign.learners.watch import logger
@@ -81,11 +83,31 @@ class Learner(BaseEstimator, ABC):
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
         """
-        X, y = check_labelled_rows(self, X, y, multi_output=True)
+        if is_dask(X):
+            X, y, sample_weight = self._remote(X, y, sample_weight)
+        else:
+            X, y = check_labelled_rows(self, X, y, multi_output=True)
         weight = check_weights(sample_weight, X)
         with blocks_in_threads():
             target = infer_target(y, weight)
             return self.fit_target(X, target, getattr(self, "feature_names_in_", None))
+
+    def _remote(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Rows of a Dask array, left where they are, with their labels and weights."""
+        if not self.streams:
+            raise ValueError(
+                f"{type(self).__name__} needs rows in memory. On a Dask array learn on a sample: "
+                f"Sampled({type(self).__name__}(...))."
+            )
+        names = column_names(X)
+        rows = DaskRows.of(X)
+        self.n_features_in_ = rows.shape[1]
+        if names is not None:
+            self.feature_names_in_ = names
+        y = gathered(y, "y", len(rows))
+        if sample_weight is not None:
+            sample_weight = gathered(sample_weight, "sample_weight", len(rows))
+        return rows, y, sample_weight
 
     def learn_after(
         self,
@@ -110,7 +132,7 @@ class Learner(BaseEstimator, ABC):
         """
         used = target.weight > 0
         if not used.all():
-            X, target = X[used], target.rows(used)
+            X, target = rows_of(X, used), target.rows(used)
         began = time.perf_counter()
         with blocks_in_threads():
             if after is None:
@@ -134,6 +156,8 @@ class Learner(BaseEstimator, ABC):
             setattr(self, name, value)
         return self
 
+    #: Whether `learn` takes rows that are not in memory (`RemoteRows`).
+    streams: bool = False
     #: Whether learning the kernel also trains the machine (then `Learned.machine` is set).
     one_stage: bool = False
 

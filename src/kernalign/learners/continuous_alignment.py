@@ -123,6 +123,8 @@ class ContinuousAlignment(Learner):
         self.random_state = random_state
         self.callback = callback
 
+    streams = True
+
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:

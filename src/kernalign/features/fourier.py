@@ -1,0 +1,97 @@
+"""Features that need no landmarks: random frequencies, and families that have features.
+
+A stationary kernel is the mean of cos(omega'(x - x')) over a distribution of omega (Bochner):
+normal for the Gaussian, Cauchy in each coordinate for the Laplacian, Student's t with 2 nu degrees
+of freedom for Matern. Families with explicit features give theirs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.features.base import FeatureMap
+from kernalign.kernels import BaseKernel, Gaussian, Laplacian, LearnedKernel, Matern
+from kernalign.kernels.base import FeatureFamily
+
+
+def has_fourier_features(kernel: BaseKernel) -> bool:
+    """Whether a kernel has explicit features or a distribution of frequencies to draw from."""
+    return isinstance(kernel.family, FeatureFamily | Gaussian | Laplacian | Matern)
+
+
+def has_exact_features(kernel: LearnedKernel) -> bool:
+    """Whether every kernel of a combination has explicit features."""
+    return all(isinstance(k.family, FeatureFamily) for k in kernel.kernels)
+
+
+class ExplicitMap(FeatureMap):
+    """The features of every kernel of a combination side by side, times the root of its weight.
+
+    number : random features in all, shared out among the kernels that need them by weight.
+    """
+
+    def __init__(self, kernel: LearnedKernel, number: int, n_columns: int, rng: Any):
+        for member in kernel.kernels:
+            if not has_fourier_features(member):
+                raise ValueError(
+                    "solver='fourier' takes kernels with explicit features (Fourier, Dirichlet, "
+                    "Linear) or random ones (Gaussian, Laplacian, Matern). "
+                    f"Got {type(member.family).__name__}: use solver='nystroem'."
+                )
+        self.kernel = kernel
+        random = [not isinstance(k.family, FeatureFamily) for k in kernel.kernels]
+        shares = np.where(random, np.asarray(kernel.weights), 0.0)
+        self.frequencies: list[Array | None] = []
+        for member, drawn, share in zip(kernel.kernels, random, shares, strict=True):
+            if not drawn:
+                self.frequencies.append(None)
+                continue
+            # Each frequency is two features: cosine and sine.
+            waves = max(1, round(number / 2 * share / shares.sum()))
+            d = member.family.select(np.zeros((1, n_columns))).shape[1]
+            self.frequencies.append(draw_frequencies(member, waves, d, rng))
+        probe = np.zeros((1, n_columns))
+        self._n_features = int(sum(part.shape[1] for part in self._parts(probe)))
+
+    @property
+    def n_features(self) -> int:
+        return self._n_features
+
+    def raw(self, X: Array) -> Array:
+        return np.hstack(self._parts(X))
+
+    def _parts(self, X: Array) -> list[Array]:
+        parts = []
+        for kernel, weight, omega in zip(
+            self.kernel.kernels, self.kernel.weights, self.frequencies, strict=True
+        ):
+            rows = kernel.family.select(X)
+            if omega is None:
+                assert isinstance(kernel.family, FeatureFamily)
+                parts.append(np.sqrt(weight) * kernel.family.features(kernel.sigma, rows))
+                continue
+            phase = rows @ omega
+            scale = np.sqrt(weight / omega.shape[1])
+            parts += [scale * np.cos(phase), scale * np.sin(phase)]
+        return parts
+
+
+def draw_frequencies(kernel: BaseKernel, number: int, d: int, rng: Any) -> Array:
+    """omega (d, number) with kappa(x, x') = E cos(omega'(x - x'))."""
+    family = kernel.family
+    sigma = np.broadcast_to(kernel.sigma, (d,))[:, None]
+    if isinstance(family, Laplacian):
+        omega: Array = rng.standard_cauchy((d, number)) / sigma
+        return omega
+    normal = rng.standard_normal((d, number))
+    if isinstance(family, Matern):
+        nu = family.nu
+        # A normal vector over the root of a chi-squared variable by its degrees of freedom.
+        normal = normal * np.sqrt(2 * nu / rng.chisquare(2 * nu, number))
+        student: Array = normal / sigma
+        return student
+    gaussian: Array = np.sqrt(2.0) * normal / sigma
+    return gaussian

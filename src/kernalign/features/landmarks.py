@@ -1,0 +1,150 @@
+"""Rows that stand for all: pivots of a randomised Cholesky factorisation, k-means++ or chance.
+
+Pivoted Cholesky draws rows in proportion to what the rows drawn before leave unexplained of
+k(x, x), a block at a time; k-means++ draws them in proportion to the squared distance, in the
+kernel's own feature space, to the nearest row drawn before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from kernalign._threads import blocks_in_threads, map_rows
+from kernalign._typing import Array, IntArray
+from kernalign.features.combination import combined_gram
+from kernalign.gram.pairs import RemoteRows
+from kernalign.kernels import LearnedKernel
+
+METHODS = ("pivots", "kmeans++", "uniform")
+#: Landmarks are drawn from this many candidates each, and from this many in all at least.
+CANDIDATES, LEAST = 3, 2000
+#: A row of which less than this share is unexplained adds only rounding.
+EXPLAINED = 1e-6
+#: Rows drawn at a time: a share of all, because those of one draw do not know of each other, and
+#: at most so many. Columns of their kernel values that one thread computes.
+SHARE, BLOCK, COLUMNS = 0.05, 128, 512
+
+
+def choose_landmarks(
+    kernel: LearnedKernel,
+    X: Array | RemoteRows,
+    number: int,
+    rng: np.random.Generator,
+    method: str = "pivots",
+) -> Array:
+    """At most `number` distinct rows of X, in the order of the rows."""
+    pool = number if method == "uniform" else max(CANDIDATES * number, LEAST)
+    candidates = _candidates(X, pool, rng)
+    if len(candidates) <= number:
+        return candidates
+    if method == "pivots":
+        with blocks_in_threads():
+            chosen = pivots(kernel, candidates, number, rng)
+    elif method == "kmeans++":
+        chosen = kmeans_plus_plus(kernel, candidates, number, rng)
+    else:
+        chosen = rng.choice(len(candidates), number, replace=False)
+    landmarks: Array = candidates[np.sort(chosen)]
+    return landmarks
+
+
+def _candidates(X: Array | RemoteRows, number: int, rng: np.random.Generator) -> Array:
+    """Distinct rows, drawn without replacement where there are more than enough."""
+    if len(X) > 2 * number:
+        X = X[np.sort(rng.choice(len(X), 2 * number, replace=False))]
+    elif isinstance(X, RemoteRows):
+        X = X[np.arange(len(X))]
+    _, first = np.unique(X, axis=0, return_index=True)
+    if first.size > number:
+        first = rng.choice(first, number, replace=False)
+    rows: Array = X[np.sort(first)]
+    return rows
+
+
+def pivots(kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generator) -> IntArray:
+    """Rows drawn by randomly pivoted Cholesky, fewer where fewer explain the kernel."""
+    diagonal = kernel.diag(X)
+    left = diagonal.copy()
+    threshold = EXPLAINED * float(diagonal.max())
+    F = np.zeros((number, len(X)))
+    chosen = np.zeros(0, dtype=np.intp)
+    while chosen.size < number:
+        open_rows = np.flatnonzero(left > threshold)
+        if not open_rows.size:
+            break
+        size = min(_draw(number), number - chosen.size, open_rows.size)
+        share = left[open_rows] / left[open_rows].sum()
+        drawn = rng.choice(open_rows, size, replace=False, p=share)
+        done = chosen.size
+        columns = _unexplained(kernel, X, drawn, F[:done])
+        kept, L = _independent(columns[:, drawn], threshold)
+        F[done : done + kept.size] = solve_triangular(L, columns[kept], lower=True)
+        chosen = np.concatenate([chosen, drawn[kept]])
+        left -= np.einsum("ij,ij->j", F[done : chosen.size], F[done : chosen.size])
+        left[chosen] = 0.0
+    return chosen
+
+
+def _draw(number: int) -> int:
+    """Rows drawn at a time."""
+    return min(BLOCK, max(1, int(SHARE * number)))
+
+
+def _unexplained(kernel: LearnedKernel, X: Array, drawn: IntArray, F: Array) -> Array:
+    """k(x_drawn, X) - F_drawn' F: what the factor so far leaves of these rows of k(X, X)."""
+    rows, left = X[drawn], np.ascontiguousarray(F[:, drawn].T)
+
+    def block(columns: slice) -> Array:
+        return combined_gram(kernel, rows, X[columns]) - left @ F[:, columns]
+
+    return np.hstack([part for _, part in map_rows(block, len(X), COLUMNS)])
+
+
+def _independent(G: Array, threshold: float) -> tuple[IntArray, Array]:
+    """Members of a block of pivots that the others leave unexplained, and their factor."""
+    kept = np.arange(len(G))
+    try:
+        L = cholesky(G, lower=True)
+        if (np.diagonal(L) ** 2 > threshold).all():
+            return kept, L
+    except np.linalg.LinAlgError:
+        pass
+    L = np.zeros_like(G)
+    used: list[int] = []
+    for i in range(len(G)):
+        row = np.zeros(len(G))
+        for a, j in enumerate(used):
+            row[a] = (G[i, j] - row[:a] @ L[a, :a]) / L[a, a]
+        rest = G[i, i] - row @ row
+        if rest > threshold:
+            row[len(used)] = np.sqrt(rest)
+            L[len(used)] = row
+            used.append(i)
+    size = len(used)
+    return np.asarray(used, dtype=np.intp), L[:size, :size]
+
+
+def kmeans_plus_plus(
+    kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generator
+) -> IntArray:
+    """Rows drawn by their squared distance k(x,x) - 2 k(x,c) + k(c,c) to the nearest c so far."""
+    diagonal = kernel.diag(X)
+    chosen: list[Any] = [int(rng.integers(len(X)))]
+    distance = np.full(len(X), np.inf)
+    while True:
+        # The last few drawn share one block of kernel values.
+        fresh = np.asarray(chosen[-_draw(number) :])
+        K = kernel(X[fresh], X)
+        distance = np.minimum(distance, (diagonal - 2 * K + diagonal[fresh, None]).min(axis=0))
+        distance[chosen] = 0.0
+        np.maximum(distance, 0.0, out=distance)
+        missing = number - len(chosen)
+        far = np.flatnonzero(distance > EXPLAINED * diagonal.max())
+        if missing == 0 or not far.size:
+            return np.asarray(chosen, dtype=np.intp)
+        size = min(missing, _draw(number), far.size)
+        share = distance[far] / distance[far].sum()
+        chosen += rng.choice(far, size, replace=False, p=share).tolist()

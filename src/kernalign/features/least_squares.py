@@ -1,0 +1,178 @@
+"""Least squares on features: one pass over the rows, then every C from the same sums.
+
+min_{v,b} sum_i w_i |y_i - b - v'phi(x_i)|^2 + |v|^2 / C. The sums over rows of w, w phi, w y,
+w phi phi' and w phi y' determine the solution at every C, and they add: blocks of rows, folds
+and workers of a cluster are joined by addition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
+from sklearn import get_config
+from sklearn.utils import gen_batches
+
+from kernalign._threads import blocks_in_threads, map_rows
+from kernalign._typing import Array
+from kernalign.features.base import FeatureMap
+from kernalign.gram.pairs import RemoteRows
+
+#: Rows of features that one thread computes at a time.
+ROWS = 256
+#: Columns of the Gram matrix of features that one thread computes at a time.
+COLUMNS = 256
+#: Rows of features held at a time, if the memory allows.
+HELD = 4096
+
+
+@dataclass(frozen=True)
+class NormalEquations:
+    """Sums over rows: w, w raw (r,), w y (c,), w raw raw' (r, r) lower, w raw y' (r, c)."""
+
+    total: float
+    raw: Array
+    y: Array
+    gram: Array
+    cross: Array
+
+    def __add__(self, other: NormalEquations) -> NormalEquations:
+        return NormalEquations(
+            self.total + other.total,
+            self.raw + other.raw,
+            self.y + other.y,
+            self.gram + other.gram,
+            self.cross + other.cross,
+        )
+
+    def centred(self, root: Array | None) -> tuple[Array, Array]:
+        """sum w phi_c phi_c' and sum w phi_c y_c': what the solution depends on."""
+        A = np.tril(self.gram)
+        A += np.tril(A, -1).T
+        A -= np.outer(self.raw, self.raw) / self.total
+        return _whitened(A, self.cross - np.outer(self.raw, self.y) / self.total, root)
+
+    def path(self, root: Array | None, values: Array) -> list[LinearModel]:
+        """The solution at each C."""
+        with blocks_in_threads():
+            A, B = self.centred(root)
+
+            def solve(place: slice) -> Array | None:
+                system = A.copy(order="F")
+                system[np.diag_indices(len(A))] += 1 / values[place.start]
+                try:
+                    factor = cholesky(system, lower=True, overwrite_a=True)
+                except np.linalg.LinAlgError:
+                    return None
+                return cho_solve((factor, True), B)
+
+            found = [v for _, v in map_rows(solve, len(values), 1)]
+            if any(v is None for v in found):
+                spectrum = _spectrum(A, B)
+                pairs = zip(found, values, strict=True)
+                found = [spectrum(C) if v is None else v for v, C in pairs]
+            return [self._model(v, root) for v in found if v is not None]
+
+    def _model(self, v: Array, root: Array | None) -> LinearModel:
+        if root is not None:
+            v = solve_triangular(root, v, lower=True, trans="T")
+        return LinearModel(v, (self.y - self.raw @ v) / self.total)
+
+
+def _spectrum(A: Array, B: Array) -> Callable[[float], Array]:
+    """C -> (A + I / C)^{-1} B without the directions of A that rounding made up."""
+    values, vectors = eigh(A, driver="evd")
+    real = values > len(A) * np.finfo(float).eps * values[-1]
+    values, vectors = values[real], vectors[:, real]
+    right = vectors.T @ B
+    return lambda C: vectors @ (right / (values + 1 / C)[:, None])
+
+
+def _whitened(A: Array, B: Array, root: Array | None) -> tuple[Array, Array]:
+    """L^{-1} A L^{-T}, symmetric to the last bit, and L^{-1} B."""
+    if root is None:
+        return A, B
+    A = solve_triangular(root, A, lower=True, overwrite_b=True)
+    A = solve_triangular(root, A.T, lower=True, overwrite_b=True)
+    return (A + A.T) / 2, solve_triangular(root, B, lower=True)
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """f(x) = raw(x)' coefficients + intercept: (r, c) and (c,)."""
+
+    coefficients: Array
+    intercept: Array
+
+
+def normal_equations(
+    features: FeatureMap, X: Any, Y: Array, weight: Array, rows: Any = None
+) -> NormalEquations:
+    """Sums over the rows of X, or over those of an index `rows`, in blocks."""
+    if isinstance(X, RemoteRows):
+        remote: NormalEquations = X.normal_equations(features, Y, weight, rows)
+        return remote
+    index = np.arange(len(X)) if rows is None else np.asarray(rows)
+    r = features.n_features
+    gram = np.zeros((r, r))
+    cross = np.zeros((r, Y.shape[1]))
+    total_raw = np.zeros(r)
+    with blocks_in_threads():
+        for batch in gen_batches(len(index), held_rows(r)):
+            some = index[batch]
+            w = weight[some]
+            raw = raw_rows(features, X[some])
+            total_raw += w @ raw
+            cross += raw.T @ (w[:, None] * Y[some])
+            if not (w == 1).all():
+                raw *= np.sqrt(w)[:, None]
+            _add_gram(gram, raw)
+    w = weight[index]
+    return NormalEquations(float(w.sum()), total_raw, w @ Y[index], gram, cross)
+
+
+def raw_rows(features: FeatureMap, X: Array) -> Array:
+    """`features.raw(X)`, its rows computed in threads."""
+    raw = np.empty((len(X), features.n_features))
+    for rows, values in map_rows(lambda rows: features.raw(X[rows]), len(X), ROWS):
+        raw[rows] = values
+    return raw
+
+
+def _add_gram(gram: Array, raw: Array) -> None:
+    """gram += raw'raw on and below the diagonal, by columns in threads."""
+
+    def tile(columns: slice) -> None:
+        below = slice(columns.start, None)
+        gram[below, columns] += raw[:, below].T @ raw[:, columns]
+
+    for _ in map_rows(tile, len(gram), COLUMNS):
+        pass
+
+
+def held_rows(n_features: int) -> int:
+    """Rows of features held at a time within scikit-learn's `working_memory`."""
+    budget = get_config()["working_memory"] * 2**20
+    row = 8 * max(1, n_features)
+    least = 2 * row
+    if budget < least:
+        raise ValueError(
+            f"working_memory={get_config()['working_memory']:g} MiB is too small for two rows of "
+            f"{n_features} features. At least {least / 2**20:.3g} MiB work."
+        )
+    return int(min(HELD, budget // least))
+
+
+def outputs(features: FeatureMap, models: list[LinearModel], X: Array) -> Array:
+    """f(x) of several models on the same rows: (models, n, c)."""
+    stacked = np.hstack([model.coefficients for model in models])
+    intercept = np.concatenate([model.intercept for model in models])
+    out = np.empty((len(X), stacked.shape[1]))
+    with blocks_in_threads():
+        for rows in gen_batches(len(X), held_rows(features.n_features)):
+            out[rows] = raw_rows(features, X[rows]) @ stacked
+    out += intercept
+    return np.moveaxis(out.reshape(len(X), len(models), -1), 1, 0)

@@ -1,0 +1,58 @@
+"""Nystrom features: the kernel seen from a few landmarks."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import cholesky
+
+from kernalign._typing import Array
+from kernalign.features.base import FeatureMap
+from kernalign.features.combination import combined_gram
+from kernalign.features.landmarks import choose_landmarks
+from kernalign.gram.pairs import RemoteRows
+from kernalign.kernels import LearnedKernel
+
+#: Added to the diagonal of k(Z, Z), as a share of its largest entry, and raised until the
+#: factorisation exists: directions that rounding made up would blow up in the inverse root.
+JITTER = 1e-9
+
+
+class NystroemMap(FeatureMap):
+    """phi(x) = L^{-1} k(Z, x) with L L' = k(Z, Z): phi(x)'phi(x') = k(x, x') on the landmarks Z.
+
+    kernel : the learned kernel.
+    landmarks : (m, d) rows.
+    """
+
+    def __init__(self, kernel: LearnedKernel, landmarks: Array):
+        self.kernel = kernel
+        self.landmarks = landmarks
+        K = kernel(landmarks)
+        jitter = JITTER * float(np.diagonal(K).max())
+        while True:
+            try:
+                shifted = K.copy()
+                shifted[np.diag_indices(len(K))] += jitter
+                self.root = cholesky(shifted, lower=True, overwrite_a=True)
+                return
+            except np.linalg.LinAlgError:
+                jitter *= 10
+
+    @classmethod
+    def on(
+        cls,
+        kernel: LearnedKernel,
+        X: Array | RemoteRows,
+        number: int,
+        rng: np.random.Generator,
+        method: str = "pivots",
+    ) -> NystroemMap:
+        """Features on at most `number` landmarks among the rows of X."""
+        return cls(kernel, choose_landmarks(kernel, X, number, rng, method))
+
+    @property
+    def n_features(self) -> int:
+        return len(self.landmarks)
+
+    def raw(self, X: Array) -> Array:
+        return combined_gram(self.kernel, X, self.landmarks)

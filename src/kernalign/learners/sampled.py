@@ -1,0 +1,215 @@
+"""Learn the kernel on a sample of the rows, large enough that its alignment is known."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import clone
+
+from kernalign._typing import Array, IntArray
+from kernalign._validation import check_choice, check_number
+from kernalign._warnings import AlignmentWarning, SampleWarning, find_stack_level
+from kernalign.criteria.interval import alignment_error, exact_alignment
+from kernalign.gram import Target
+from kernalign.gram.dense import centred_cosine
+from kernalign.kernels import LearnedKernel
+from kernalign.learners.base import Learned, Learner, generator
+from kernalign.learners.continuous_alignment import ContinuousAlignment
+
+#: Rows on which two kernels are compared.
+COMPARED = 1000
+
+
+class Sampled(Learner):
+    """Any learner on a sample of the rows that grows until it no longer matters.
+
+    The sample doubles until the confidence interval of the kernel's alignment, as an estimate of
+    the alignment on the distribution that the rows come from, is at most `tol` to either side, and
+    the kernel differs from that of half the rows by at most `tol` (one minus the centred alignment
+    of the two). Classes are sampled in proportion.
+
+    Parameters
+    ----------
+    learner : Learner, default ContinuousAlignment()
+        What learns the kernel. One-stage learners train their machine on all rows, and are refused.
+    tol : float
+        Half the width of the interval, and the change of the kernel, that are small enough.
+    min_rows, max_rows : int
+        The first sample and the largest; there is a warning where the largest does not suffice.
+    confidence : float
+        Of the interval.
+    exact : bool
+        Evaluate the kernel at the end on all pairs of rows, in one streamed pass: `alignment_` is
+        then its alignment on all rows, and the interval shrinks to it.
+    random_state : int, RandomState or None
+        Choice of the rows.
+
+    Attributes
+    ----------
+    kernel_, alignment_ : the kernel learned on the last sample, and its alignment there.
+    history_ : list of dict
+        The iterations of the last fit, each with `rows`, the size of its sample, and `interval`,
+        the confidence interval of the final kernel's alignment.
+    samples_ : list of dict
+        One record per sample: rows, alignment, interval, change of the kernel.
+    rows_ : array
+        The last sample, as positions among the rows of positive weight.
+    learner_ : Learner
+        The learner fitted to it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernalign import Sampled
+    >>> X, y = make_moons(20000, noise=0.2, random_state=0)
+    >>> learner = Sampled(tol=0.05, min_rows=500).fit(X, y)
+    >>> learner.samples_[-1]["rows"] < 20000
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Learner | None = None,
+        *,
+        tol: float = 0.02,
+        min_rows: int = 1000,
+        max_rows: int = 20_000,
+        confidence: float = 0.95,
+        exact: bool = False,
+        random_state: Any = 0,
+    ):
+        self.learner = learner
+        self.tol = tol
+        self.min_rows = min_rows
+        self.max_rows = max_rows
+        self.confidence = confidence
+        self.exact = exact
+        self.random_state = random_state
+
+    streams = True
+
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        learner = self._checked()
+        rng = generator(self.random_state)
+        order = stratified_order(target, rng)
+        largest = min(int(self.max_rows), len(X))
+        size = min(int(self.min_rows), largest)
+        samples: list[dict[str, Any]] = []
+        kernel: LearnedKernel | None = None
+        while True:
+            rows = np.sort(order[:size])
+            some = target.rows(rows)
+            with warnings.catch_warnings():
+                if size < largest:
+                    # A larger sample may find what this one does not.
+                    warnings.simplefilter("ignore", AlignmentWarning)
+                fitted = clone(learner).fit_target(X[rows], some, feature_names)
+            half = 0.0
+            if size < len(X):
+                quantile = norm.ppf((1 + float(self.confidence)) / 2)
+                half = quantile * alignment_error(fitted.kernel_, X[rows], some)
+            change = np.inf
+            if kernel is not None:
+                compared = order[: min(size, COMPARED)]
+                change = 1 - centred_cosine(
+                    kernel(X[compared]), fitted.kernel_(X[compared]), target.weight[compared]
+                )
+            kernel = fitted.kernel_
+            aligned = fitted.alignment_
+            samples.append(
+                {
+                    "rows": size,
+                    "alignment": aligned,
+                    "interval": (aligned - half, aligned + half),
+                    "change": change,
+                }
+            )
+            if size == largest or (half <= self.tol and change <= self.tol):
+                break
+            size = min(2 * size, largest)
+        if size < len(X) and not (half <= self.tol and change <= self.tol):
+            self._warn(size, half, change, single=len(samples) == 1)
+        alignment = fitted.alignment_
+        if self.exact and size < len(X):
+            alignment = exact_alignment(fitted.kernel_, X, target)
+            samples.append(
+                {
+                    "rows": len(X),
+                    "alignment": alignment,
+                    "interval": (alignment, alignment),
+                    "change": 0.0,
+                }
+            )
+        extra = {"samples_": samples, "rows_": rows, "learner_": fitted}
+        known = {"rows": size, "interval": samples[-1]["interval"]}
+        history = [{**record, **known} for record in fitted.history_]
+        return Learned(fitted.kernel_, alignment, history, extra=extra)
+
+    def _warn(self, size: int, half: float, change: float, single: bool) -> None:
+        if single and half <= self.tol:
+            # There is no smaller sample to compare with where the user allowed one size only.
+            return
+        warnings.warn(
+            f"A sample of max_rows={size} rows leaves the alignment uncertain by {half:.2g}, and "
+            f"the last doubling changed the kernel by {min(change, 1.0):.2g}: more than "
+            f"tol={self.tol:g}. Allow more rows, or a larger tol.",
+            SampleWarning,
+            stacklevel=find_stack_level(),
+        )
+
+    def for_folds(self) -> Sampled:
+        """A copy that takes the size found, and what the learner chose, as they are."""
+        copy: Sampled = clone(self)
+        if hasattr(self, "samples_"):
+            copy.learner = self.learner_.for_folds()
+            copy.min_rows = copy.max_rows = len(self.rows_)
+            copy.tol = np.inf
+            copy.exact = False
+        return copy
+
+    def _checked(self) -> Learner:
+        learner = ContinuousAlignment() if self.learner is None else self.learner
+        if not isinstance(learner, Learner) or learner.one_stage:
+            raise ValueError(
+                "The 'learner' parameter of Sampled must be a learner without a machine of its "
+                f"own, such as ContinuousAlignment(). Got {learner!r} instead."
+            )
+        check_number(self, "tol", 0, closed=True)
+        check_number(self, "confidence", 0, 1)
+        check_choice(self, "exact", (True, False))
+        for name in ("min_rows", "max_rows"):
+            if not isinstance(getattr(self, name), numbers.Integral):
+                raise ValueError(
+                    f"The '{name}' parameter of Sampled must be an int in [2, inf). "
+                    f"Got {getattr(self, name)!r} instead."
+                )
+            check_number(self, name, 2, closed=True)
+        return learner
+
+
+def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
+    """The rows in an order of which every beginning holds the classes in proportion.
+
+    A response, with its many values, is cut into as many strata as there are few rows.
+    """
+    n = len(target.weight)
+    key = rng.random(n)
+    by_value = np.lexsort([key, *target.values.T])
+    values = target.values[by_value]
+    fresh = np.r_[True, (values[1:] != values[:-1]).any(axis=1)]
+    stratum = np.cumsum(fresh) - 1
+    if stratum[-1] >= n // 20:
+        return np.argsort(key)
+    # The i-th of the m rows of a class goes to (i + u) / m: evenly spread over the order.
+    counts = np.bincount(stratum)
+    within = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    position = (within + rng.random(counts.size)[stratum]) / counts[stratum]
+    order: IntArray = by_value[np.argsort(position, kind="stable")]
+    return order

@@ -1,0 +1,230 @@
+"""Solvers of the second stage: equal to the exact one where they must be, chosen by n."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_friedman1
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import StratifiedKFold
+from sklearn.svm import SVC
+
+from kernalign import (
+    ContinuousAlignment,
+    ContinuousRisk,
+    Fourier,
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    Linear,
+    Sampled,
+    UniformWeights,
+)
+from kernalign.estimators import linear
+from kernalign.estimators.linear import held_out_split, on_sample
+from kernalign.gram import Target
+
+KERNELS = UniformWeights(Gaussian().grid(2, 1.0, 4.0))
+WIDE = UniformWeights(Gaussian().grid(2, 3.0, 6.0))
+APPROXIMATE = ["nystroem", "fourier", "cg"]
+
+
+def friedman(n=160):
+    X, y = make_friedman1(n + 100, noise=0.5, random_state=0)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def classes(n=300, number=2):
+    X, y = make_classification(
+        n + 200, 6, n_informative=4, n_redundant=0, n_classes=number, random_state=0
+    )
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+# --- the same solution ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", ["nystroem", "cg"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_all_rows_as_landmarks_are_kernel_ridge_regression(solver, weighted):
+    """The intercept differs: least squares fits it, kernel ridge takes the mean response."""
+    X, y, X_test, _ = friedman()
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
+    options = {"learner": KERNELS, "C": 10.0, "cv": 2}
+    exact = KernelRegressor(**options, solver="exact").fit(X, y, sample_weight=weight)
+    model = KernelRegressor(**options, solver=solver).fit(X, y, sample_weight=weight)
+    assert (exact.solver_, model.solver_) == ("exact", solver)
+    if solver == "cg":
+        np.testing.assert_allclose(model.predict(X_test), exact.predict(X_test), rtol=1e-4)
+        return
+    K = model.kernel_(X)
+    values, vectors = np.linalg.eigh(K)
+    phi = vectors * np.sqrt(np.maximum(values, 0))
+    phi_test = model.kernel_(X_test, X) @ (vectors / np.sqrt(np.maximum(values, 1e-12)))
+    scaled = (y - model._offset) / model._spread
+    ridge = Ridge(alpha=1 / 10.0).fit(phi, scaled, sample_weight=weight)
+    naive = ridge.predict(phi_test) * model._spread + model._offset
+    np.testing.assert_allclose(model.predict(X_test), naive, rtol=1e-3)
+
+
+@pytest.mark.parametrize("solver", APPROXIMATE)
+@pytest.mark.parametrize("number", [2, 3])
+def test_classes_are_least_squares_on_signs(solver, number):
+    X, y, X_test, y_test = classes(number=number)
+    model = KernelClassifier(WIDE, solver=solver, n_components=150).fit(X, y)
+    decision = model.decision_function(X_test)
+    assert decision.shape == ((len(X_test),) if number == 2 else (len(X_test), number))
+    if solver != "cg":
+        phi, phi_test = (model.machine_.features.transform(Z) for Z in (X, X_test))
+        signs = 2.0 * y - 1 if number == 2 else 2 * np.eye(number)[y] - 1
+        naive = Ridge(alpha=1 / model.C_).fit(phi, signs).predict(phi_test)
+        np.testing.assert_allclose(decision, naive, atol=1e-5)
+    assert model.score(X_test, y_test) > 0.75
+    p = model.predict_proba(X_test)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(model.classes_[p.argmax(axis=1)], model.predict(X_test))
+    # Rows far outside the data and a copy from a file give the same as one by one.
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_allclose(copy.decision_function(X_test[:3]), decision[:3], atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", APPROXIMATE)
+def test_rows_of_weight_zero_are_no_rows(solver):
+    X, y, X_test, _ = classes(120)
+    weight = np.ones(120)
+    weight[::3] = 0
+    options = {"learner": KERNELS, "C": 1.0, "cv": 2, "solver": solver, "n_components": 40}
+    model = KernelClassifier(**options).fit(X, y, sample_weight=weight)
+    removed = KernelClassifier(**options).fit(X[weight > 0], y[weight > 0])
+    np.testing.assert_allclose(
+        model.decision_function(X_test), removed.decision_function(X_test), atol=1e-8
+    )
+
+
+def test_explicit_features_of_frequencies_are_exact():
+    """The same machine as on landmarks, of which as many as the rank explain the kernel."""
+    X, y, X_test, _ = friedman()
+    learner = UniformWeights([Fourier().at([1.0, 2.0] + [0.0] * 8), Linear().at([1.0] * 10)])
+    model = KernelRegressor(learner, C=1.0, cv=2, solver="fourier").fit(X, y)
+    assert len(model.X_fit_) == 0
+    seen = KernelRegressor(learner, C=1.0, cv=2, solver="nystroem").fit(X, y)
+    np.testing.assert_allclose(model.predict(X_test), seen.predict(X_test), rtol=1e-4)
+    assert model.machine_.features.n_features == 3 + 10
+
+
+# --- what "auto" is ------------------------------------------------------------------------------
+
+
+def test_auto_is_exact_for_few_rows_and_for_other_machines(monkeypatch):
+    X, y, X_test, _ = classes(80)
+    auto, exact = (
+        KernelClassifier(KERNELS, solver=s, cv=2).fit(X, y).decision_function(X_test)
+        for s in ("auto", "exact")
+    )
+    np.testing.assert_array_equal(auto, exact)
+    monkeypatch.setattr("kernalign.estimators.base.EXACT_ROWS", 50)
+    assert KernelClassifier(KERNELS, C=1.0, cv=2).fit(X, y).solver_ == "nystroem"
+    machine = SVC(kernel="precomputed")
+    assert KernelClassifier(KERNELS, machine, C=1.0, cv=2).fit(X, y).solver_ == "exact"
+    risk = ContinuousRisk(corrective=True)
+    assert KernelClassifier(risk, C=1.0, cv=2).fit(X, y).solver_ == "exact"
+    frequencies = ContinuousAlignment(Fourier(), max_kernels=2)
+    assert KernelClassifier(frequencies, C=1.0, cv=2).fit(X, y).solver_ == "fourier"
+    assert KernelRegressor(KERNELS, "ridge", C=1.0, cv=2).fit(X, y).solver_ == "nystroem"
+    assert KernelRegressor(KERNELS, "svr", C=1.0, cv=2).fit(X, y).solver_ == "exact"
+
+
+def test_samples_where_cost_grows_faster_than_rows():
+    one, many, waves = Gaussian(), Gaussian(ard=True), Fourier()
+    for few in (ContinuousAlignment(one), ContinuousAlignment()):
+        assert on_sample(few, 20_000) is few
+    for family, n, largest in ((one, 20_001, 20_000), (None, 10**6, 20_000), (many, 5000, 4000)):
+        wrapped = on_sample(ContinuousAlignment(family), n)
+        assert isinstance(wrapped, Sampled)
+        assert wrapped.max_rows == largest
+    assert on_sample(UniformWeights(), 4001).max_rows == 4000
+    # Linear in n already.
+    assert isinstance(on_sample(ContinuousAlignment(waves), 10**6), ContinuousAlignment)
+    # One pass over pairs is all that can be sent to rows elsewhere.
+    one = ContinuousAlignment()
+    assert on_sample(one, 100, remote=True) is one
+    for other in (Gaussian(ard=True), Fourier(), Gaussian(columns=[0])):
+        assert isinstance(on_sample(ContinuousAlignment(other), 100, remote=True), Sampled)
+    assert isinstance(on_sample(UniformWeights(), 100, remote=True), Sampled)
+    given = Sampled(max_rows=50)
+    assert on_sample(given, 10**6) is given
+
+
+def test_c_is_chosen_on_rows_that_the_sample_does_not_hold():
+    y = np.repeat([0.0, 1.0], [300, 100])[:, None]
+    used = np.arange(0, 400, 2)
+    train, test = held_out_split(Target(y, np.ones(400)), 0.2, used)
+    assert sorted([*train, *test]) == list(range(400))
+    assert len(test) == 80
+    assert not set(test) & set(used)
+    assert y[test].sum() == pytest.approx(20, abs=1)
+
+
+def test_sampled_kernel_serves_the_choice_and_the_fit(monkeypatch):
+    """One kernel, one set of features: the sums of the choice are a part of those of the fit."""
+    X, y, *_ = classes(600)
+    monkeypatch.setattr(linear, "FOLDS_ROWS", 500)
+    learner = Sampled(tol=0.5, min_rows=60)
+    passes = []
+    real = linear.normal_equations
+
+    def counting(features, X, Y, weight, rows=None):
+        passes.append(len(X) if rows is None else len(rows))
+        return real(features, X, Y, weight, rows)
+
+    monkeypatch.setattr(linear, "normal_equations", counting)
+    model = KernelClassifier(learner, solver="nystroem", n_components=50).fit(X, y)
+    assert passes == [480, 120]
+    # The same machine from one pass over all rows.
+    features = model.machine_.features
+    signs = (2.0 * y - 1)[:, None]
+    one = real(features, X, signs, np.ones(600)).path(features.root, np.array([model.C_]))[0]
+    np.testing.assert_allclose(model.machine_.model.coefficients, one.coefficients, rtol=1e-6)
+
+
+def test_few_rows_have_all_folds():
+    X, y, *_ = classes(100)
+    model = KernelClassifier(KERNELS, solver="nystroem", C=[1.0, 2.0]).fit(X, y)
+    folds = StratifiedKFold(5).split(X, y)
+    given = KernelClassifier(KERNELS, solver="nystroem", C=[1.0, 2.0], cv=list(folds)).fit(X, y)
+    np.testing.assert_array_equal(model.cv_results_["error"], given.cv_results_["error"])
+
+
+def test_given_folds_are_used():
+    X, y, *_ = classes(90)
+    folds = [(np.arange(45), np.arange(45, 90)), (np.arange(45, 90), np.arange(45))]
+    model = KernelClassifier(KERNELS, cv=folds, solver="nystroem", C=[0.1, 1.0]).fit(X, y)
+    assert model.cv_results_["error"].shape == (2,)
+    errors = []
+    for train, test in folds:
+        part = KernelClassifier(KERNELS, C=model.C_, cv=2, solver="nystroem")
+        errors.append(1 - part.fit(X[train], y[train]).score(X[test], y[test]))
+    assert model.cv_results_["error"].min() == pytest.approx(np.mean(errors))
+
+
+# --- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"solver": "fast"}, "'solver' parameter of KernelClassifier must be one of 'auto'"),
+        ({"solver": None}, "'solver' parameter"),
+        ({"n_components": 0}, "'n_components' parameter of KernelClassifier"),
+        ({"n_components": 2.5}, "'n_components' parameter"),
+        (
+            {"solver": "nystroem", "machine": SVC(kernel="precomputed")},
+            "takes no other machine. Got machine=SVC",
+        ),
+        ({"solver": "cg", "learner": ContinuousRisk()}, "which trains its own"),
+    ],
+)
+def test_wrong_parameters_are_named(options, match):
+    X, y, *_ = classes(40)
+    with pytest.raises(ValueError, match=match):
+        KernelClassifier(**options).fit(X, y)
