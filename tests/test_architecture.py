@@ -17,6 +17,8 @@ OPTIONAL = {"matplotlib", "dask", "distributed", "torch", "pandas", "pyarrow"}
 #: The mathematical core does not know them at all.
 FOREIGN_TO_CORE = {"matplotlib", "dask", "distributed", "pandas"}
 LONGEST = 400
+#: Where the package is entered, from above all layers.
+ENTRIES = ("__init__.py", "__main__.py")
 
 every_file = pytest.mark.parametrize(
     "path", FILES, ids=[str(path.relative_to(ROOT)) for path in FILES]
@@ -121,7 +123,7 @@ def _is_module(name):
 @every_file
 def test_private_helpers_know_no_layer(path):
     """_typing, _threads, ... serve all layers, so they stand on none."""
-    if not (path.parent == ROOT and path.name.startswith("_") and path.name != "__init__.py"):
+    if not (path.parent == ROOT and path.name.startswith("_") and path.name not in ENTRIES):
         return
     names = {name for name, _ in imports(parsed(path), path)}
     assert {n for n in names for x in LAYERS if is_within(n, f"kernalign.{x}")} == set()

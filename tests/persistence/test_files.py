@@ -10,8 +10,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from kernalign import KernelClassifier, ModelFileError, ModelVersionWarning, load, save
+from kernalign import (
+    ContinuousAlignment,
+    KernelClassifier,
+    ModelFileError,
+    ModelVersionWarning,
+    load,
+    save,
+)
 from kernalign.persistence import FORMAT, container, files, read_header
 from tests.persistence.models import labels, rows
 
@@ -267,6 +275,8 @@ def test_models_of_earlier_versions_still_load():
             # The stored parts of scikit-learn are older than the one in use, sooner or later.
             warnings.simplefilter("ignore", files.ModelVersionWarning)
             model = load(file)
+        # Parameters that came later have their defaults, so that it can be cloned and fitted.
+        assert repr(clone(model.learner_)) == repr(clone(model).learner or ContinuousAlignment())
         for method, answers in expected["answers"].items():
             given = getattr(model, method)(np.array(expected["X"]))
             if isinstance(answers[0], str):

@@ -174,6 +174,18 @@ def test_tuned_svm_is_tuned():
     assert set(search.best_params_) == {"svc__C", "svc__gamma"}
 
 
+def test_tuned_svm_does_not_depend_on_the_units_of_a_response():
+    X, _ = problem(40)
+    y = np.sin(X["height"].to_numpy())
+    rows = X.to_numpy()
+    # Powers of two scale without rounding: libsvm takes the very same steps.
+    small, large = (
+        tuned_svm(False).fit(rows, unit * y).predict(rows) / unit for unit in (2.0**-10, 2.0**10)
+    )
+    np.testing.assert_allclose(small, large, atol=1e-6)
+    assert np.sqrt(np.mean((small - y) ** 2)) < 0.2 * y.std()
+
+
 def test_pushes_add_up_to_the_decision():
     """For a machine that is linear in its kernel values."""
     X, y = problem()

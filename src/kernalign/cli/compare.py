@@ -123,8 +123,8 @@ def lines(scores: list[Score], skipped: dict[str, str], classification: bool) ->
     unit, factor = (" %", 100.0) if classification else ("", 1.0)
     out = [f"\n{'':14} {measure(classification) + unit:>24}  {'95 % interval':>18} {'fit, s':>8}"]
     for s in scores:
-        low, high = f"{factor * s.low:.4g}", f"{factor * s.high:.4g}"
-        error = f"{factor * s.error:.4g}"
+        low, high = f"{factor * s.low:.3g}", f"{factor * s.high:.3g}"
+        error = f"{factor * s.error:.3g}"
         out.append(f"{s.name:14} {error:>24}  {f'{low} to {high}':>18} {s.seconds:8.2f}")
     for name, reason in skipped.items():
         out.append(f"{name:14} not for these data: {reason}")
@@ -139,6 +139,8 @@ def picture(scores: list[Score], classification: bool, path: str) -> None:
         colour = COLOURS[1] if s.name == SVM else COLOURS[0]
         ax.plot([factor * s.low, factor * s.high], [row, row], color=colour, lw=2)
         ax.plot(factor * s.error, row, "o", color=colour)
+    ax.margins(y=0.12)
+    ax.set_xlim(0)
     ax.set_yticks(range(len(scores)), [s.name for s in scores])
     ax.invert_yaxis()
     label = measure(classification) + (", %" if classification else "")

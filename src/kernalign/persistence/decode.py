@@ -5,15 +5,25 @@ Nothing here calls what a file names: an object is allocated and its attributes 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from kernalign.persistence.registry import Lookup
 
 #: The numpy types that parameters of scikit-learn's transformers may be.
 _TYPES = {t.__name__: t for t in (np.float64, np.float32, np.int64, np.int32, np.bool_, np.object_)}
+
+
+def _defaults(cls: type) -> dict[str, Any]:
+    """Parameters of an estimator's constructor that have a default."""
+    if not issubclass(cls, BaseEstimator):
+        return {}
+    parameters = inspect.signature(cls).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not p.empty}
 
 
 class Decoder:
@@ -84,6 +94,9 @@ class Decoder:
         state = {str(name): self(value) for name, value in node["state"].items()}
         # Frozen dataclasses refuse setattr, and no setter of a class shall run.
         made.__dict__.update(state)
+        # Parameters that the class has got since the file was written.
+        for name, default in _defaults(cls).items():
+            made.__dict__.setdefault(name, default)
         return made
 
 
