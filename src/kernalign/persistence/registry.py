@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 #: Where the library's own classes may come from.
-OWN = ("kernalign.kernels.", "kernalign.learners.", "kernalign.estimators.")
+OWN = (
+    "kernalign.kernels.",
+    "kernalign.features.",
+    "kernalign.learners.",
+    "kernalign.estimators.",
+)
 #: What scikit-learn may contribute: machines, linear models on features, preprocessing, folds. All
 #: of them keep their state in plain attributes.
 SCIKIT_LEARN = {

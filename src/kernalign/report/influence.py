@@ -76,7 +76,9 @@ def _pushes(seen: View, K: Array, prediction: Any) -> tuple[Array | None, str]:
     toward = "a larger value" if regression else str(prediction)
 
     def outputs(rows: Array) -> Array:
-        out: Array = np.asarray(estimator.stages_.outputs(estimator.machine_, rows), dtype=float)
+        out: Array = np.asarray(
+            estimator.stages_.outputs(estimator.candidate_, estimator.machine_, rows), dtype=float
+        )
         if regression:
             return out * getattr(estimator, "_spread", 1.0)
         code = int(np.flatnonzero(estimator.classes_ == prediction)[0])
