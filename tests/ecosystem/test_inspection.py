@@ -167,7 +167,7 @@ def test_the_learned_kernel_in_a_gaussian_process():
     X, y = wave(100)
     kernel = ContinuousAlignment().fit(X[:70], y[:70]).kernel_
     process = GaussianProcessRegressor(kernel, alpha=1e-2, normalize_y=True).fit(X[:70], y[:70])
-    ridge = KernelRegressor(C=100.0).fit(X[:70], y[:70])
+    ridge = KernelRegressor(ContinuousAlignment(), C=100.0).fit(X[:70], y[:70])
     assert process.score(X[70:], y[70:]) > 0.9
     # A ridge of 1/C = alpha on a response of unit spread is the mean of the process, up to the
     # intercept that both take from the mean of the response.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - makes the class importable
 from sklearn.model_selection import (
     GridSearchCV,
@@ -13,6 +14,7 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from kernalign import (
     AnyOf,
@@ -54,8 +56,9 @@ def test_a_grid_over_nested_parameters_of_the_learner():
 def test_a_grid_over_c_agrees_with_the_classifiers_own_choice():
     X, y = ring(90, seed=3)
     values = [0.01, 0.1, 1.0, 10.0, 100.0]
-    search = GridSearchCV(KernelClassifier(), {"C": values}, cv=FOLDS).fit(X, y)
-    own = KernelClassifier(C=values, cv=FOLDS).fit(X, y)
+    one = KernelClassifier(ContinuousAlignment(), SVC(kernel="precomputed"))
+    search = GridSearchCV(one, {"C": values}, cv=FOLDS).fit(X, y)
+    own = clone(one).set_params(C=values, cv=FOLDS).fit(X, y)
     # Folds of equal size: the mean over folds is the mean over rows.
     np.testing.assert_allclose(
         1 - search.cv_results_["mean_test_score"], own.cv_results_["error"], atol=1e-12

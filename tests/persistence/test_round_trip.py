@@ -150,9 +150,9 @@ def test_columns_are_checked_after_loading(tmp_path):
 
 def test_shared_parts_are_written_once(tmp_path):
     X = rows(200, 5)
-    model = KernelRegressor(C=1.0).fit(X, response(X))
+    model = KernelRegressor(ContinuousAlignment(), C=1.0).fit(X, response(X))
     same = again(model, tmp_path)
-    assert same.kernel_ is same.learner_.kernel_ is same.stages_.fitted.kernel_
+    assert same.kernel_ is same.learner_.kernel_ is same.stages_.fitted[0].kernel_
     assert (tmp_path / "model.kern").stat().st_size < 2.5 * X.nbytes
 
 

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.decomposition import KernelPCA
 from sklearn.pipeline import make_pipeline
@@ -51,7 +52,7 @@ def learner(moons):
 
 @pytest.fixture(scope="module")
 def classifier(moons):
-    return KernelClassifier(C=1.0).fit(*moons)
+    return KernelClassifier(ContinuousAlignment(), C=1.0).fit(*moons)
 
 
 # --- spectrum ------------------------------------------------------------------------------------
@@ -173,9 +174,10 @@ def test_names_come_from_the_frame_or_the_pipeline(moons):
 
     X, y = moons
     frame = pd.DataFrame(X, columns=["left", "right", "noise"])
-    plain = KernelClassifier(C=1.0).fit(frame, y)
+    one = KernelClassifier(ContinuousAlignment(), C=1.0)
+    plain = clone(one).fit(frame, y)
     assert relevance_info(plain).names == ["left", "right", "noise"]
-    pipeline = make_pipeline(StandardScaler(), KernelClassifier(C=1.0)).fit(frame, y)
+    pipeline = make_pipeline(StandardScaler(), one).fit(frame, y)
     assert relevance_info(pipeline).names == ["left", "right", "noise"]
     np.testing.assert_allclose(relevance_info(pipeline, frame).share, np.full(3, 1 / 3))
 

@@ -36,7 +36,7 @@ MODELS = {
     "one": ContinuousAlignment(),
     "ard": ContinuousAlignment(Gaussian(ard=True)),
     "views": ContinuousAlignment(AnyOf(Gaussian(columns=[0]), Laplacian(columns=[1, 2]))),
-    "regression": KernelRegressor(C=1.0),
+    "regression": KernelRegressor(ContinuousAlignment(), C=1.0),
 }
 
 

@@ -285,7 +285,7 @@ class KernelPredictor(KernelEstimator):
 
 def _warn_if_parted(train: float, held: float, deviation: float) -> None:
     """Say that the alignment with the training labels does not carry over to others."""
-    if train > PARTED * held and train - held > max(MUCH, SURE * deviation):
+    if train > PARTED * held and train - max(held, 0.0) > max(MUCH, SURE * deviation):
         warnings.warn(
             f"The learned kernel aligns {train:.2f} with the labels it was learned from and "
             f"{held:.2f} with held-out ones: it fits their noise. Fewer parameters (one bandwidth, "

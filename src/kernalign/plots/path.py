@@ -15,6 +15,7 @@ from kernalign.plots._model import view
 MEASURES = {
     "alignment": "alignment with the labels",
     "S": "regularised risk",
+    "value": "criterion, with its prior",
     "objective": "objective",
     "primal": "objective",
     "gap": "relative gap to the optimum",
