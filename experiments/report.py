@@ -19,6 +19,7 @@ from experiments.tables import Table, tables_of
 
 #: Disagreements first.
 ORDER = (NOT, UNCLEAR, REPRODUCED, NO_DATA)
+MANY = "Each test has its own 5 %: of so many claims a few verdicts will be chance."
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 h1{font-size:1.6em} h2{margin-top:2.2em;border-bottom:1px solid #ccc}
@@ -125,7 +126,7 @@ def to_html(sections: Sequence[Section], rows: Sequence[Row]) -> str:
         "<h1>Alignment Based Kernel Learning with a Continuous Set of Base Kernels, reproduced</h1>"
         f"<p>Claims: {html.escape(counts(sections))}. The rules, and what had been seen when they "
         "were written, are in experiments/claims.py; within each experiment disagreements come "
-        "first.</p>"
+        f"first. {MANY}</p>"
         f"<nav>{links}</nav><ul class=note>{about}</ul>{problems}{body}</html>\n"
     )
 
@@ -160,7 +161,7 @@ def _section_html(section: Section) -> str:
 
 
 def to_markdown(sections: Sequence[Section], rows: Sequence[Row]) -> str:
-    lines = ["# The paper, reproduced", "", f"Claims: {counts(sections)}.", ""]
+    lines = ["# The paper, reproduced", "", f"Claims: {counts(sections)}. {MANY}", ""]
     lines += [f"- {line}" for line in conditions(rows)]
     failed = failures(rows)
     if failed:
