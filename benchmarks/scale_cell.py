@@ -23,7 +23,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
-from kernalign import ContinuousAlignment, Gaussian, KernelClassifier
+from benchmarks.accuracy.peers import Rfm
+from kernalign import ContinuousAlignment, KernelClassifier
 
 #: Features of Nystroem + LinearSVC, and of kernalign where it is compared with equally many.
 FEATURES = 1000
@@ -76,8 +77,8 @@ def kernalign_same(X: np.ndarray) -> Any:
     return KernelClassifier(n_components=FEATURES)
 
 
-def kernalign_ard(X: np.ndarray) -> Any:
-    return KernelClassifier(ContinuousAlignment(Gaussian(ard=True)))
+def kernalign_one(X: np.ndarray) -> Any:
+    return KernelClassifier(ContinuousAlignment())
 
 
 def svc(X: np.ndarray) -> Any:
@@ -96,27 +97,14 @@ def boosting(X: np.ndarray) -> Any:
 
 
 def xrfm(X: np.ndarray) -> Any:
-    from xrfm import xRFM  # type: ignore[import-not-found]
-
-    class Model:
-        def fit(self, X: np.ndarray, y: np.ndarray) -> Any:
-            held = len(X) // 5
-            X32 = X.astype(np.float32)
-            self.model = xRFM(device="cpu", tuning_metric="accuracy")
-            self.model.fit(X32[held:], y[held:], X32[:held], y[:held])
-            return self
-
-        def predict(self, X: np.ndarray) -> Any:
-            return np.asarray(self.model.predict(X.astype(np.float32)))
-
-    return Model()
+    return Rfm(tuned=False)
 
 
 #: Method -> (how to make it, the most rows that it is given).
 METHODS: dict[str, tuple[Any, int]] = {
     "kernalign": (kernalign, 10**6),
     "kernalign, 1000 features": (kernalign_same, 10**6),
-    "kernalign, one bandwidth per feature": (kernalign_ard, 10**6),
+    "kernalign, one bandwidth": (kernalign_one, 10**6),
     "SVC grid search": (svc, 10**4),
     "Nystroem + LinearSVC grid search": (nystroem, 10**5),
     "HistGradientBoosting": (boosting, 10**6),
