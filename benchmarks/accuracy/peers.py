@@ -31,6 +31,8 @@ from kernalign import KernelClassifier, KernelRegressor
 #: The grid that the default fit replaces: 21 x 8, gamma around one over the number of features.
 C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)
 GAMMAS = 2.0 ** np.arange(-5, 3) * 2
+#: A single feature has its structure at finer scales.
+FINER = 64.0
 #: More rows than this, and a Gaussian process of scikit-learn takes too long.
 MOST_ROWS = {"GP": 1000, "GP per feature": 300}
 TUNED = 30
@@ -72,12 +74,17 @@ def error_of(y: np.ndarray, found: np.ndarray) -> float:
     return float(np.mean(y != found))
 
 
+def gammas(X: np.ndarray) -> np.ndarray:
+    d = X.shape[1]
+    return GAMMAS / d if d > 1 else FINER * GAMMAS
+
+
 def tuned_svc(X: np.ndarray) -> Any:
-    return GridSearchCV(SVC(), {"C": C_GRID, "gamma": GAMMAS / X.shape[1]}, cv=5)
+    return GridSearchCV(SVC(), {"C": C_GRID, "gamma": gammas(X)}, cv=5)
 
 
 def tuned_svr(X: np.ndarray) -> Any:
-    grid = {"C": C_GRID[8::2], "gamma": GAMMAS / X.shape[1], "epsilon": [0.03, 0.1, 0.3]}
+    grid = {"C": C_GRID[8::2], "gamma": gammas(X), "epsilon": [0.03, 0.1, 0.3]}
     return Scaled(GridSearchCV(SVR(), grid, cv=5))
 
 
@@ -190,7 +197,7 @@ def classifiers() -> dict[str, Fit]:
         "tuned SVC": Fit(tuned_svc),
         "boosting": Fit(lambda X: HistGradientBoostingClassifier(random_state=0)),
         "forest": Fit(lambda X: RandomForestClassifier(500, random_state=0)),
-        "logistic": Fit(lambda X: LogisticRegressionCV(10, max_iter=2000)),
+        "logistic": Fit(lambda X: LogisticRegressionCV(Cs=10, max_iter=2000)),
         "GP": Fit(lambda X: process(X, False, True), MOST_ROWS["GP"]),
         "GP per feature": Fit(lambda X: process(X, True, True), MOST_ROWS["GP per feature"]),
     }
