@@ -29,6 +29,10 @@ XRFM_REST = list(product(("l2", "l1"), (False, True), (1e-3, 1e-1)))
 STEPS, RATE = 100, 0.1
 
 
+def by_default(X: np.ndarray, y: np.ndarray) -> Predict:
+    return KernelClassifier().fit(X, y).predict
+
+
 def one_bandwidth(X: np.ndarray, y: np.ndarray) -> Predict:
     return KernelClassifier(ContinuousAlignment(Gaussian())).fit(X, y).predict
 

@@ -45,8 +45,9 @@ class Method:
 
 
 METHODS = (
+    Method("kernalign", methods.by_default),
     Method("kernalign, one bandwidth", methods.one_bandwidth),
-    Method("kernalign, one per feature", methods.one_per_feature, one_feature=False),
+    Method("kernalign, CA-nD", methods.one_per_feature, one_feature=False),
     Method("kernalign, frequencies", methods.frequencies, one_feature=True),
     Method("GridSearchCV(SVC)", methods.grid_search),
     Method("MKLpy EasyMKL", methods.easy_mkl, ("MKLpy", "cvxopt", "torch")),

@@ -709,6 +709,7 @@ LEARNER = {
     "start": ["worst", None, 1],
     "selection": ["slopes", None, 0],
     "reweight": ["yes", None, 1],
+    "early_stopping": ["yes", None, 1],
     "penalty": [-1, "paths", None, [], [-1.0], ["a"], np.nan, [1.0, np.nan], {}],
     "validation_fraction": [0, 1, -0.5, 2, "quarter", None],
     "n_starts": [0, -1, 1.5, "many", None],

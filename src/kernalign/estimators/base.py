@@ -29,7 +29,7 @@ from kernalign.learners import ContinuousAlignment, ContinuousEvidence, Learner
 CAREFUL, BOLD = 3.0, 0.3
 #: Alignments part when the one in training exceeds the one held out by this factor, by this much,
 #: and by this many standard deviations over folds.
-PARTED, MUCH, SURE = 2.0, 0.15, 4.0
+PARTED, MUCH, SURE = 2.0, 0.2, 2.0
 
 
 def default_learners(n_features: int) -> list[Learner]:
@@ -288,8 +288,9 @@ def _warn_if_parted(train: float, held: float, deviation: float) -> None:
     if train > PARTED * held and train - max(held, 0.0) > max(MUCH, SURE * deviation):
         warnings.warn(
             f"The learned kernel aligns {train:.2f} with the labels it was learned from and "
-            f"{held:.2f} with held-out ones: it fits their noise. Fewer parameters (one bandwidth, "
-            "ard=False), a penalty, early_stopping=True or more rows would help.",
+            f"{held:.2f} with held-out ones: it fits their noise, or there is little else in them. "
+            "Fewer parameters (one bandwidth, ard=False), a penalty, early_stopping=True or more "
+            "rows may help.",
             AlignmentWarning,
             stacklevel=find_stack_level(),
         )

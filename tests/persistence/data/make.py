@@ -20,9 +20,10 @@ def main():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     words = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] * X[:, 1], [-0.3, 0.3])]
+    y = np.sin(2 * X[:, 0]) + 0.3 * X[:, 1]
     models = {
         "classifier": KernelClassifier(ContinuousAlignment(Gaussian(ard=True))).fit(X, words),
-        "regressor": KernelRegressor().fit(X, np.sin(2 * X[:, 0]) + 0.3 * X[:, 1]),
+        "regressor": KernelRegressor(ContinuousAlignment()).fit(X, y),
     }
     new = rng.normal(size=(8, 3))
     for name, model in models.items():
