@@ -5,7 +5,9 @@ Errors are shares of wrong classes, or squared errors in units of the variance o
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import io
 import time
 import warnings
 from collections.abc import Callable
@@ -163,29 +165,25 @@ class Rfm:
         options: dict[str, Any] = {} if settings is None else {"rfm_params": settings}
         metric = "mse" if self.numbers else "accuracy"
         model = xRFM(device=torch.device("cpu"), tuning_metric=metric, **options)
-        data = [self._tensor(v) for v in (X, self._labels(y), X_held, self._labels(y_held))]
-        model.fit(*data)
+        rows, held = torch.from_numpy(X).float(), torch.from_numpy(X_held).float()
+        silent = io.StringIO()
+        with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
+            # It tells of every tree.
+            model.fit(rows, self._labels(y), held, self._labels(y_held))
         return model
 
-    def _labels(self, y: np.ndarray) -> np.ndarray:
-        if self.numbers:
-            return y[:, None]
-        codes = np.searchsorted(self.classes, y)
-        return codes[:, None] if len(self.classes) == 2 else np.eye(len(self.classes))[codes]
-
-    def _tensor(self, values: np.ndarray) -> Any:
+    def _labels(self, y: np.ndarray) -> Any:
         import torch
 
-        return torch.as_tensor(np.asarray(values, dtype=np.float32))
+        if self.numbers:
+            return torch.from_numpy(y[:, None]).float()
+        return torch.from_numpy(np.searchsorted(self.classes, y))
 
     def _decide(self, model: Any, X: np.ndarray) -> np.ndarray:
-        out = np.asarray(model.predict(self._tensor(X)), dtype=float)
-        out = out.reshape(len(X), -1)
-        if self.numbers:
-            return out[:, 0]
-        if out.shape[1] == 1:
-            return self.classes[(out[:, 0] > 0.5).astype(int)]
-        return self.classes[out.argmax(axis=1)]
+        import torch
+
+        out = np.asarray(model.predict(torch.from_numpy(X).float())).reshape(len(X))
+        return out.astype(float) if self.numbers else self.classes[out.astype(int)]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return self._decide(self.model, X)
