@@ -84,3 +84,11 @@ def test_leave_one_out_trains_a_machine_without_each_row():
 def test_a_matrix_without_a_factor_is_infinitely_bad(criterion):
     X, target = problem()
     assert criterion(target).evaluate(-np.eye(len(X)), NOISE).value == np.inf
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_labels_without_spread_are_explained_by_every_kernel_alike(criterion):
+    X, _ = problem()
+    slope = criterion(Target(np.ones((len(X), 1)), np.ones(len(X)))).evaluate(np.eye(len(X)), NOISE)
+    assert slope.value == slope.noise == 0
+    assert not slope.G.any()

@@ -6,7 +6,15 @@ from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from kernalign import AnyOf, ContinuousEvidence, Gaussian, GaussianMetric, Linear, Matern
+from kernalign import (
+    AlignmentWarning,
+    AnyOf,
+    ContinuousEvidence,
+    Gaussian,
+    GaussianMetric,
+    Linear,
+    Matern,
+)
 from kernalign.criteria.evidence import Evidence, LeaveOneOut
 from kernalign.gram import Target
 from kernalign.learners.evidence_descent import Descent, Point
@@ -141,3 +149,11 @@ def test_integer_weights_are_repeated_rows():
     weighted = ContinuousEvidence().fit(X, y, sample_weight=weight)
     repeated = ContinuousEvidence().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_allclose(weighted.kernel_(X), repeated.kernel_(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("criterion", ["evidence", "loo"])
+def test_equal_labels_are_told_and_give_a_kernel(criterion):
+    X, _ = rows(20)
+    with pytest.warns(AlignmentWarning, match="All labels are equal"):
+        learner = ContinuousEvidence(criterion=criterion).fit(X, np.full(20, 1.5))
+    assert np.isfinite(learner.kernel_(X)).all()

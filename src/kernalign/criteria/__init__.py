@@ -1,4 +1,4 @@
-"""What is maximised: functions of a Gram matrix and their gradients."""
+"""Functions of a Gram matrix and their gradients: alignment is maximised, all others minimised."""
 
 from kernalign.criteria.alignment import (
     CenteredAlignment,

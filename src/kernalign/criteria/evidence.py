@@ -61,6 +61,10 @@ class RidgeCriterion(ABC):
     def _nowhere(self, K: Array) -> Slope:
         return Slope(np.inf, np.zeros_like(K), 0.0)
 
+    def _flat(self, K: Array) -> Slope:
+        """Labels without any spread are explained by every kernel alike."""
+        return Slope(0.0, np.zeros_like(K), 0.0)
+
 
 class Evidence(RidgeCriterion):
     """(1/2) [log(q / Nc) + log det A / N], q = tr Y'A^-1 Y, for c outputs on N = sum w rows.
@@ -77,6 +81,8 @@ class Evidence(RidgeCriterion):
         n, N = len(K), self.total
         a = inverse @ self.Y
         q = float(np.vdot(a, self.Y))
+        if q <= 0:
+            return self._flat(K)
         repeated = float(np.log(self.weight).sum()) + (N - n) * np.log(noise)
         value = 0.5 * (np.log(q / (N * self.Y.shape[1])) + (log_det + repeated) / N)
         G = inverse
@@ -102,6 +108,8 @@ class LeaveOneOut(RidgeCriterion):
         diagonal = np.diagonal(inverse).copy()
         r = a / diagonal[:, None]
         q = float(self.weight @ (r**2).sum(axis=1))
+        if q <= 0:
+            return self._flat(K)
         value = 0.5 * np.log(q / (self.total * self.Y.shape[1]))
         # dr_i = -(A^-1 dA a)_i / d_i + r_i (A^-1 dA A^-1)_ii / d_i
         pull = self.weight[:, None] * r / diagonal[:, None]

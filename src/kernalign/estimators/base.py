@@ -24,6 +24,8 @@ from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoS
 from kernalign.kernels.learned import rows_within_budget
 from kernalign.learners import ContinuousAlignment, ContinuousEvidence, Learner
 
+logger = logging.getLogger("kernalign.estimators")
+
 #: Strengths of the prior that features matter alike, for the kernels that the default tries: a
 #: careful one, and a bold one for the many rows or few features that allow it.
 CAREFUL, BOLD = 3.0, 0.3
@@ -41,9 +43,6 @@ def default_learners(n_features: int) -> list[Learner]:
     if n_features > 1:
         learners += [ContinuousEvidence(penalty=p) for p in (CAREFUL, BOLD)]
     return learners
-
-
-logger = logging.getLogger("kernalign.estimators")
 
 
 class KernelEstimator(BaseEstimator):
@@ -231,8 +230,8 @@ class KernelPredictor(KernelEstimator):
             return "exact" if self.solver == "auto" and n <= EXACT_ROWS else str(self.solver)
         if self.solver == "auto":
             return "exact"
-        what = f"learner={learners[0]!r}, which trains its own" if trains else ""
-        what = f"machine={self.machine!r}" if own else what
+        trained = f"learner={learners[0]!r}, which trains its own"
+        what = f"machine={self.machine!r}" if own else trained
         raise ValueError(
             f"solver={self.solver!r} of {type(self).__name__} trains least squares on the learned "
             f"kernel and takes no other machine. Got {what}: use solver='exact'."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
+from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria.evidence import Evidence, LeaveOneOut, RidgeCriterion
 from kernalign.gram import Target
 from kernalign.kernels import BaseKernel, Family, Gaussian
@@ -144,6 +146,13 @@ class ContinuousEvidence(Learner):
             descent = self._descent(ground, X_rows, T_rows, float(self.penalty))
             descent.history = history
             point = descent.minimise(start, self.max_iter)
+        if not target.centred.any():
+            warnings.warn(
+                "All labels are equal: there is nothing to learn a kernel from, and the one "
+                "returned is arbitrary.",
+                AlignmentWarning,
+                stacklevel=find_stack_level(),
+            )
         final = descent.switched_off(point)
         kernels = [
             BaseKernel(family, family.from_search(z))

@@ -108,6 +108,8 @@ def _members(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
                 raise foreign
             members = {info.filename: archive.read(info) for info in infos}
     except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError):
+        # All that zipfile raises on damaged bytes: cut off or overwritten, and, where flags are
+        # hit, a version it does not know or an encryption that nobody asked for.
         raise ModelFileError(
             f"{path} is damaged or cut off: it cannot be read to its end. Copy or save it again."
         ) from None
