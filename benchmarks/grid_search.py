@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from benchmarks._clusters import clusters
 from benchmarks._row import Row, seconds
 from kernalign import ContinuousAlignment, Gaussian, KernelClassifier
 
@@ -18,15 +18,7 @@ GRID = {"C": 10.0 ** np.arange(-5, 5.01, 0.5), "gamma": np.geomspace(1e-4, 10, 8
 
 
 def problem(n: int, seed: int) -> tuple[np.ndarray, ...]:
-    X, y = make_classification(
-        n + 4000,
-        n_features=20,
-        n_informative=8,
-        n_redundant=4,
-        n_clusters_per_class=4,
-        flip_y=0.01,
-        random_state=seed,
-    )
+    X, y = clusters(n + 4000, seed)
     X = StandardScaler().fit(X[:n]).transform(X)
     return X[:n], y[:n], X[n:], y[n:]
 

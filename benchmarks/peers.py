@@ -17,11 +17,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer, make_classification, make_moons
+from sklearn.datasets import load_breast_cancer, make_moons
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from benchmarks import _clusters
 from benchmarks import _peer_methods as methods
 from benchmarks._row import Row
 from benchmarks.sine import sine_problem
@@ -64,16 +65,7 @@ def moons(seed: int) -> Data:
 
 
 def clusters(seed: int) -> Data:
-    X, y = make_classification(
-        5000,
-        20,
-        n_informative=8,
-        n_redundant=4,
-        n_clusters_per_class=4,
-        flip_y=0.01,
-        random_state=seed,
-    )
-    return _cut(X, y, 1000)
+    return _cut(*_clusters.clusters(5000, seed), 1000)
 
 
 def breast_cancer(seed: int) -> Data:
@@ -93,7 +85,7 @@ def _cut(X: np.ndarray, y: np.ndarray, n: int) -> Data:
 
 TASKS = {
     "two moons + 48 noise features, n = 1000": moons,
-    "make_classification, 20 features, n = 1000": clusters,
+    "20 features, n = 1000": clusters,
     "breast cancer, n = 284": breast_cancer,
     "sines, n = 500": sines,
 }

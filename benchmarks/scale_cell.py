@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
+from benchmarks._clusters import clusters
 from benchmarks.accuracy.peers import Rfm
 from kernalign import ContinuousAlignment, KernelClassifier
 
@@ -37,15 +37,7 @@ FOLDS = 3
 
 def synthetic(n: int) -> tuple[np.ndarray, ...]:
     """n + 10,000 rows of one problem with 20 features, 12 of which matter."""
-    X, y = make_classification(
-        n + TEST_ROWS,
-        n_features=20,
-        n_informative=8,
-        n_redundant=4,
-        n_clusters_per_class=4,
-        flip_y=0.01,
-        random_state=0,
-    )
+    X, y = clusters(n + TEST_ROWS, seed=0)
     X -= X[:n].mean(axis=0)
     X /= X[:n].std(axis=0)
     return X[:n], y[:n], X[n:], y[n:]

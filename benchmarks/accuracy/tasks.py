@@ -14,6 +14,7 @@ import numpy as np
 from sklearn import datasets as sklearn_sets
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks import _clusters
 from experiments import problems
 from experiments.problems import Part, Problem
 
@@ -58,16 +59,7 @@ def moons(repeat: int, n: int = 1000) -> Problem:
 
 
 def clusters(repeat: int, n: int) -> Problem:
-    X, y = sklearn_sets.make_classification(
-        n + 4000,
-        n_features=20,
-        n_informative=8,
-        n_redundant=4,
-        n_clusters_per_class=4,
-        flip_y=0.01,
-        random_state=repeat,
-    )
-    return halves(X, y, n)
+    return halves(*_clusters.clusters(n + 4000, repeat), n)
 
 
 def halves(X: np.ndarray, y: np.ndarray, n: int) -> Problem:

@@ -10,7 +10,9 @@ import pytest
 from experiments import datasets, generators, openml, problems
 
 DATA = os.environ.get("KERNALIGN_DATA")
-needs_data = pytest.mark.skipif(not DATA, reason="KERNALIGN_DATA is not set")
+needs_data = pytest.mark.skipif(
+    not DATA, reason="the paper's data are not part of the project: KERNALIGN_DATA names them"
+)
 
 
 @pytest.fixture
