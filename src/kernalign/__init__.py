@@ -30,6 +30,7 @@ from kernalign.learners import (
     Reweighted,
     RidgeMKL,
     Sampled,
+    ScreenedAlignment,
     UniformWeights,
 )
 from kernalign.persistence import ModelFileError, ModelVersionWarning, load, save
@@ -70,6 +71,7 @@ __all__ = [
     "SampleWarning",
     "Sampled",
     "ScaleWarning",
+    "ScreenedAlignment",
     "SelectionWarning",
     "UniformWeights",
     "alignment",

@@ -20,6 +20,7 @@ from kernalign import (
     Reweighted,
     RidgeMKL,
     Sampled,
+    ScreenedAlignment,
     UniformWeights,
 )
 
@@ -38,6 +39,7 @@ ESTIMATORS = [
     ContinuousAlignment(early_stopping=True),
     ContinuousEvidence(),
     ContinuousEvidence(criterion="loo"),
+    ScreenedAlignment(),
     ContinuousRisk(corrective=True),
     DiscreteAlignment(KERNELS),
     LpNormMKL(KERNELS, p=2),

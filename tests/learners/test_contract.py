@@ -16,6 +16,7 @@ from kernalign import (
     RationalQuadratic,
     Reweighted,
     RidgeMKL,
+    ScreenedAlignment,
     UniformWeights,
 )
 
@@ -32,6 +33,7 @@ LEARNERS = [
     *(learner(KERNELS) for learner in FINITE),
     ContinuousAlignment(),
     ContinuousRisk(corrective=True),
+    ScreenedAlignment(),
     Reweighted(),
 ]
 

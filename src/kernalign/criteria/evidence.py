@@ -22,6 +22,9 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from kernalign._typing import Array
 from kernalign.gram import Target
 
+#: Rows and columns that are mirrored at a time.
+TILE = 128
+
 
 @dataclass(frozen=True)
 class Slope:
@@ -55,8 +58,8 @@ class RidgeCriterion(ABC):
         inverse, failed = dpotri(factor, lower=1, overwrite_c=1)
         if failed:
             raise LinAlgError("A triangular factor has a zero on its diagonal.")
-        lower = np.tril(inverse)
-        return lower + np.tril(lower, -1).T, log_det
+        mirror(inverse)
+        return inverse, log_det
 
     def _nowhere(self, K: Array) -> Slope:
         return Slope(np.inf, np.zeros_like(K), 0.0)
@@ -64,6 +67,17 @@ class RidgeCriterion(ABC):
     def _flat(self, K: Array) -> Slope:
         """Labels without any spread are explained by every kernel alike."""
         return Slope(0.0, np.zeros_like(K), 0.0)
+
+
+def mirror(A: Array) -> None:
+    """Copy what is below the diagonal to above it, in tiles that stay in cache."""
+    n = len(A)
+    for a in range(0, n, TILE):
+        b = min(a + TILE, n)
+        corner = A[a:b, a:b]
+        upper = np.triu_indices(b - a, 1)
+        corner[upper] = corner.T[upper]
+        A[a:b, b:] = A[b:, a:b].T
 
 
 class Evidence(RidgeCriterion):

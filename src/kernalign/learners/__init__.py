@@ -11,6 +11,7 @@ from kernalign.learners.polynomial_mkl import PolynomialMKL
 from kernalign.learners.reweighted import Reweighted
 from kernalign.learners.ridge_mkl import RidgeMKL
 from kernalign.learners.sampled import Sampled
+from kernalign.learners.screened_alignment import ScreenedAlignment
 from kernalign.learners.uniform import UniformWeights
 
 __all__ = [
@@ -27,5 +28,6 @@ __all__ = [
     "Reweighted",
     "RidgeMKL",
     "Sampled",
+    "ScreenedAlignment",
     "UniformWeights",
 ]

@@ -25,6 +25,8 @@ from kernalign.learners.watch import Callback, check_callback
 CRITERIA: dict[str, type[RidgeCriterion]] = {"evidence": Evidence, "loo": LeaveOneOut}
 #: Kernels of the common bandwidth that are tried first, on as many rows, with this noise.
 TRIED, FEW_ROWS, FIRST_NOISE = 8, 200, 0.1
+#: The search starts on a half of the rows, on a half of those, ... but not on fewer than these.
+FEWEST = 250
 #: Iterations of the search with tied parameters, which only has to come near.
 TIED_ITERATIONS = 12
 #: Rows of a fold of cross-validation that the criterion is evaluated on: a fit costs their cube.
@@ -130,22 +132,22 @@ class ContinuousEvidence(Learner):
         X_rows, T_rows = X[rows], target.rows(rows)
         ground = Ground.of(families, X_rows, rng)
         alone = ground.all_tied or np.isinf(self.penalty)
-        history: list[dict[str, Any]] = []
+        penalty = np.inf if alone else float(self.penalty)
+
+        def on(size: int) -> Descent:
+            few = rows_in_proportion(T_rows, size, rng)
+            return self._descent(ground, X_rows[few], T_rows.rows(few), penalty)
+
         if start is None or alone or not _fits(start, ground):
-            few = rows_in_proportion(T_rows, FEW_ROWS, rng)
-            first = self._descent(ground, X_rows[few], T_rows.rows(few))
-            first.callback = None
-            start = self._common(ground, first)
-            descent = self._descent(ground, X_rows, T_rows)
-            start = descent.minimise(start, self.max_iter if alone else TIED_ITERATIONS)
-            history = descent.history
+            start = self._common(ground, X_rows, T_rows, rng)
             if not alone:
                 start = replace(start, z=[ground.untied(f, z) for f, z in enumerate(start.z)])
-        point = start
-        if not alone:
-            descent = self._descent(ground, X_rows, T_rows, float(self.penalty))
-            descent.history = history
-            point = descent.minimise(start, self.max_iter)
+            # A step costs the cube of the rows: a part of them comes near first.
+            for size in halvings(len(X_rows)):
+                start = on(size).minimise(start, self.max_iter)
+        descent = on(len(X_rows))
+        descent.callback = self.callback
+        point = descent.minimise(start, self.max_iter)
         if not target.centred.any():
             warnings.warn(
                 "All labels are equal: there is nothing to learn a kernel from, and the one "
@@ -163,7 +165,7 @@ class ContinuousEvidence(Learner):
         return Learned(
             kernel=combination(kernels, weights, sizes),
             alignment=combined_alignment(weights, sizes, target),
-            history=history,
+            history=descent.history,
             extra={
                 "criterion_": descent.value(final),
                 "noise_": float(np.exp(final.log_noise)),
@@ -171,20 +173,19 @@ class ContinuousEvidence(Learner):
             },
         )
 
-    def _descent(
-        self, ground: Ground, X: Array, target: Target, penalty: float = np.inf
-    ) -> Descent:
+    def _descent(self, ground: Ground, X: Array, target: Target, penalty: float) -> Descent:
         """The criterion on some rows, of the tied families where the penalty is infinite."""
         tied = np.isinf(penalty)
         families = ground.tied if tied else ground.families
         spaces = ground.tied_spaces if tied else ground.spaces
         columns = [family.select(X) for family in families]
         criterion = CRITERIA[self.criterion](target)
-        strength = 0.0 if tied else penalty
-        return Descent(criterion, families, spaces, columns, strength, self.callback)
+        return Descent(criterion, families, spaces, columns, 0.0 if tied else penalty)
 
-    def _common(self, ground: Ground, few: Descent) -> Point:
+    def _common(self, ground: Ground, X: Array, target: Target, rng: np.random.Generator) -> Point:
         """Tied parameters: the best of a scan on a few rows, and a local search from there."""
+        rows = rows_in_proportion(target, FEW_ROWS, rng)
+        few = self._descent(ground, X[rows], target.rows(rows), np.inf)
         scans = [
             space.scan[np.linspace(0, len(space.scan) - 1, min(TRIED, len(space.scan))).astype(int)]
             for space in ground.tied_spaces
@@ -213,6 +214,15 @@ class ContinuousEvidence(Learner):
                 f"Gaussian(ard=True). Got {family!r} instead."
             )
         return family.resolve(X, feature_names, target.weight).members()
+
+
+def halvings(n: int) -> list[int]:
+    """n/2, n/4, ... in ascending order, down to FEWEST rows."""
+    sizes: list[int] = []
+    while n >= 2 * FEWEST:
+        n //= 2
+        sizes.insert(0, n)
+    return sizes
 
 
 def _fits(point: Point, ground: Ground) -> bool:
