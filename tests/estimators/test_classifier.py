@@ -95,7 +95,7 @@ def test_several_classes(several):
 
 def test_the_kernel_is_the_learners_and_the_machine_an_svm_on_it():
     X, y, X_test, _ = moons()
-    clf = KernelClassifier(C=2.0).fit(X, y)
+    clf = KernelClassifier(ContinuousAlignment(), SVC(kernel="precomputed"), C=2.0).fit(X, y)
     kernel = ContinuousAlignment().fit(X, y).kernel_
     assert clf.kernel_ == kernel
     svm = SVC(kernel="precomputed", C=2.0).fit(kernel(X), y)
@@ -226,7 +226,7 @@ def test_nested_learns_the_kernel_again_in_each_fold(nested, times, monkeypatch)
 
     monkeypatch.setattr(ContinuousAlignment, "learn", spy)
     X, y, *_ = moons(30)
-    KernelClassifier(C=[1.0, 10.0], cv=3, nested=nested).fit(X, y)
+    KernelClassifier(ContinuousAlignment(), C=[1.0, 10.0], cv=3, nested=nested).fit(X, y)
     assert len(rows) == times
     assert rows[0] == 30
     assert all(n == 20 for n in rows[1:])
@@ -401,9 +401,10 @@ def test_any_machine_that_takes_a_precomputed_kernel(machine, problem):
 
 
 def test_an_svm_handed_in_is_the_default_one():
-    X, y, X_test, _ = moons(noise=0.3)
+    X, y, X_test, _ = moons(noise=0.1)
     given = KernelClassifier(machine=SVC(kernel="precomputed"), C=[0.1, 1.0, 10.0]).fit(X, y)
     default = KernelClassifier(C=[0.1, 1.0, 10.0]).fit(X, y)
+    assert default.stages_.machine_name(default.candidate_) == "support vector machine"
     assert given.C_ == default.C_
     np.testing.assert_allclose(
         given.decision_function(X_test), default.decision_function(X_test), atol=1e-9

@@ -68,14 +68,29 @@ def test_the_path_equals_training_at_each_c(problem, weighted, monkeypatch):
     fitted = len(calls)
     assert outputs.shape[0] == len(C_GRID)
     for C, out in zip(C_GRID, outputs, strict=True):
-        machine = SVC(kernel="precomputed", C=C).fit(K, y, sample_weight=weight)
-        # libsvm stops at a tolerance of 1e-3.
-        np.testing.assert_allclose(out, machine.decision_function(K_test), atol=5e-3)
+        for k, one in enumerate([y] if y.max() == 1 else np.eye(y.max() + 1)[y].T):
+            machine = SVC(kernel="precomputed", C=C).fit(K, one, sample_weight=weight)
+            # libsvm stops at a tolerance of 1e-3.
+            of_class = out if y.max() == 1 else out[:, k]
+            np.testing.assert_allclose(of_class, machine.decision_function(K_test), atol=5e-3)
     if problem == "overlapping":
         assert fitted > 10
     else:
         # Once no dual variable is at its bound, larger C are not trained again.
-        assert fitted < len(C_GRID)
+        assert fitted < len(C_GRID) * (1 if y.max() == 1 else y.max() + 1)
+
+
+def test_several_classes_are_each_told_from_the_rest():
+    X, y, X_test, _ = blobs()
+    K, K_test = grams(X, X_test)
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
+    machine = SupportVectorClassifier()
+    out = machine.outputs(machine.fit(K, y, weight, 3.0), K_test)
+    along = machine.path(K, y, weight, K_test, np.array([3.0]))[0]
+    np.testing.assert_allclose(out, along, atol=1e-9)
+    for k in range(out.shape[1]):
+        alone = SVC(kernel="precomputed", C=3.0).fit(K, y == k, sample_weight=weight)
+        np.testing.assert_allclose(out[:, k], alone.decision_function(K_test), atol=1e-9)
 
 
 def test_a_larger_c_is_trained_again_while_a_variable_is_at_its_bound():

@@ -34,7 +34,7 @@ def waves(n=60, n_test=100, noise=0.1, seed=0):
 @pytest.mark.parametrize("machine", [None, "ridge", "svr", KernelRidge(kernel="precomputed")])
 def test_it_is_better_than_the_mean_on_friedmans_function(machine):
     X, y = make_friedman1(180, noise=0.5, random_state=0)
-    model = KernelRegressor(machine=machine, C=C_GRID[::4]).fit(X[:80], y[:80])
+    model = KernelRegressor(machine=machine, C=C_GRID[2:15:4]).fit(X[:80], y[:80])
     assert model.score(X[80:], y[80:]) > 0.6
     mean = DummyRegressor().fit(X[:80], y[:80])
     assert mean.score(X[80:], y[80:]) < 0.05

@@ -14,6 +14,7 @@ from kernalign import (
     KernelRegressor,
     LpNormMKL,
 )
+from kernalign.estimators.losses import CLASSES, Loss
 from kernalign.estimators.machines import RidgeClassifier, RidgeRegressor
 from kernalign.estimators.selection import select
 from kernalign.estimators.stages import Candidate, Outputs, Problem, Stages
@@ -21,13 +22,15 @@ from kernalign.gram import Target
 
 VALUES = np.array([1.0, 2.0])
 N, FOLDS = 40, 4
+#: Outputs that are their own loss.
+AS_TOLD = Loss(lambda y, outputs: outputs, lambda y, outputs, weight: outputs)
 
 
 class Told(Stages):
     """Candidates whose loss on each row is given: (values, rows) by candidate."""
 
-    def __init__(self, losses):
-        self.candidates = [Candidate(k) for k in range(len(losses))]
+    def __init__(self, losses, candidates=None):
+        self.candidates = candidates or [Candidate(k) for k in range(len(losses))]
         self.losses = losses
 
     def path(self, train, test, values):
@@ -44,13 +47,13 @@ class Told(Stages):
     def machine_name(self, candidate): ...
 
 
-def choose(*losses, weight=None):
+def choose(*losses, weight=None, candidates=None):
     """Run the selection on losses of rows, folds of neighbours."""
     target = Target(np.zeros((N, 1)), np.ones(N) if weight is None else weight)
     problem = Problem(np.arange(N, dtype=float)[:, None], np.zeros(N), target, None)
     parts = np.array_split(np.arange(N), FOLDS)
     folds = [(np.setdiff1d(np.arange(N), part), part) for part in parts]
-    return select(Told(list(losses)), problem, VALUES, folds, lambda y, outputs: outputs)
+    return select(Told(list(losses), candidates), problem, VALUES, folds, AS_TOLD)
 
 
 def wrong(*rows):
@@ -69,7 +72,14 @@ def test_the_complex_candidate_is_taken_where_it_is_clearly_better():
     found = choose(wrong(*range(10)), wrong(0))
     assert found.candidate == Candidate(1)
     assert found.C == 2.0
-    assert found.losses[Candidate(1)][1] == pytest.approx(1 / N)
+    assert found.errors[Candidate(1)][1] == pytest.approx(1 / N)
+
+
+def test_of_two_machines_on_a_kernel_the_better_is_taken():
+    """One row of 40 decides between machines: they are not simple or complex, as kernels are."""
+    candidates = [Candidate(0, 0), Candidate(0, 1), Candidate(1, 0)]
+    found = choose(wrong(0, 1), wrong(0), wrong(), candidates=candidates)
+    assert found.candidate == Candidate(0, 1)
 
 
 def test_ties_between_c_go_to_the_stronger_regularisation():
@@ -91,14 +101,41 @@ def test_no_row_has_a_say_in_the_choice_that_it_judges():
     parts = np.array_split(np.arange(N), FOLDS)
     losses = [wrong(*np.setdiff1d(np.arange(N), part)) for part in parts]
     found = choose(*losses)
-    assert found.losses[found.candidate].min() == pytest.approx(0.75)
+    assert found.errors[found.candidate].min() == pytest.approx(0.75)
     assert found.honest[0] == 1.0
 
 
 def test_the_honest_error_of_a_single_candidate_is_its_error():
     found = choose(wrong(*range(0, N, 5)))
-    assert found.honest[0] == pytest.approx(found.losses[Candidate(0)].min())
+    assert found.honest[0] == pytest.approx(found.errors[Candidate(0)].min())
     assert found.honest[1] == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_are_chosen_by_the_brier_score_at_the_slope_of_largest_likelihood(n_classes):
+    rng = np.random.default_rng(0)
+    codes, weight = rng.integers(n_classes, size=60), rng.uniform(0.5, 2, 60)
+    truth = np.eye(n_classes)[codes]
+    scores = truth + rng.normal(size=(60, n_classes))
+    outputs = scores[:, 1] - scores[:, 0] if n_classes == 2 else scores
+
+    def probabilities(slope):
+        z = np.exp(slope * (np.c_[-outputs / 2, outputs / 2] if n_classes == 2 else outputs))
+        return z / z.sum(axis=1, keepdims=True)
+
+    def more(slope):
+        """A row that is wrong and one that is right by the usual margin."""
+        right = (outputs * (2 * codes - 1)) if n_classes == 2 else (outputs * truth).sum(axis=1)
+        best = outputs * 0 if n_classes == 2 else (outputs - 1e9 * truth).max(axis=1)
+        usual = np.abs(right - best).mean()
+        z = np.exp(slope * usual * np.array([1, *[-1] * (n_classes - 2)]))
+        return -np.log(1 + z.sum()) - np.log(1 + (n_classes - 1) * np.exp(-slope * usual))
+
+    slopes = np.geomspace(1e-2, 1e2, 2001)
+    likelihood = [weight @ np.log((probabilities(s) * truth).sum(axis=1)) + more(s) for s in slopes]
+    naive = ((probabilities(slopes[np.argmax(likelihood)]) - truth) ** 2).sum(axis=1) / 2
+    found = CLASSES.deciding(codes, outputs[None], weight)[0]
+    np.testing.assert_allclose(found @ weight, naive @ weight, rtol=1e-3)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

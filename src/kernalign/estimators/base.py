@@ -17,12 +17,18 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number, check_rows
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages
+from kernalign.estimators.losses import Loss
 from kernalign.estimators.machines import C_GRID, Machine, Precomputed, RidgeRegressor
 from kernalign.estimators.preselection import best_on_sample
-from kernalign.estimators.selection import Loss, Selection, Split, select
+from kernalign.estimators.selection import Selection, Split, select
 from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
 from kernalign.kernels.learned import rows_within_budget
-from kernalign.learners import ContinuousAlignment, ContinuousEvidence, Learner
+from kernalign.learners import (
+    ContinuousAlignment,
+    ContinuousEvidence,
+    Learner,
+    ScreenedAlignment,
+)
 
 logger = logging.getLogger("kernalign.estimators")
 
@@ -37,10 +43,12 @@ PARTED, MUCH, SURE = 2.0, 0.2, 2.0
 def default_learners(n_features: int) -> list[Learner]:
     """What is tried where the user names no learner, from the simplest to the most complex.
 
-    One bandwidth for all features, by alignment; then one for each, by evidence.
+    One bandwidth for all features, by alignment; then one for each: from what each says by itself,
+    and by evidence.
     """
     learners: list[Learner] = [ContinuousAlignment()]
     if n_features > 1:
+        learners.append(ScreenedAlignment())
         learners += [ContinuousEvidence(penalty=p) for p in (CAREFUL, BOLD)]
     return learners
 
@@ -174,43 +182,47 @@ class KernelPredictor(KernelEstimator):
     ) -> Selection | None:
         """Choose kernel, machine and C, if there is a choice and rows to choose by.
 
-        unit : of the loss, in which it is reported.
+        unit : of the error, in which it is reported.
         """
-        first = stages.candidates[0]
-        self.candidate_, self.C_ = first, float(values[np.argmin(np.abs(np.log(values)))])
-        self.cv_results_ = {"C": np.array([self.C_]), "error": np.array([np.nan])}
-        self.path_: list[dict[str, Any]] = []
-        self.cv_error_ = self.cv_error_std_ = float("nan")
         if folds is None:
+            self._report_no_choice(stages, values)
             return None
         chosen = select(stages, problem, values, folds, loss)
-        self.candidate_, self.C_ = chosen.candidate, chosen.C
-        with np.errstate(over="ignore"):
-            scale = np.float64(unit)
-            self.cv_results_ = {
-                "C": chosen.values,
-                "error": chosen.losses[chosen.candidate] * scale,
-            }
-            self.cv_error_, self.cv_error_std_ = (float(v * scale) for v in chosen.honest)
-            for candidate in stages.candidates:
-                losses = chosen.losses[candidate] * scale
-                learner = stages.learner(candidate)
-                self.path_.append(
-                    {
-                        "learner": learner,
-                        "machine": stages.machine_name(candidate),
-                        "alignment": getattr(learner, "alignment_", np.nan),
-                        "held_out_alignment": chosen.alignments[candidate][0],
-                        "error": float(losses.min()),
-                        "C": float(chosen.values[int(np.argmin(losses))]),
-                        "chosen": candidate == chosen.candidate,
-                    }
-                )
+        self._report_choice(stages, chosen, unit)
         _warn_if_parted(
             getattr(stages.learner(chosen.candidate), "alignment_", np.nan),
             *chosen.alignments[chosen.candidate],
         )
         return chosen
+
+    def _report_no_choice(self, stages: Stages, values: Array) -> None:
+        self.candidate_ = stages.candidates[0]
+        self.C_ = float(values[np.argmin(np.abs(np.log(values)))])
+        self.cv_results_ = {"C": np.array([self.C_]), "error": np.array([np.nan])}
+        self.path_: list[dict[str, Any]] = []
+        self.cv_error_ = self.cv_error_std_ = float("nan")
+
+    def _report_choice(self, stages: Stages, chosen: Selection, unit: float) -> None:
+        self.candidate_, self.C_ = chosen.candidate, chosen.C
+        with np.errstate(over="ignore"):
+            scale = np.float64(unit)
+            errors = {c: chosen.errors[c] * scale for c in stages.candidates}
+            self.cv_error_, self.cv_error_std_ = (float(v * scale) for v in chosen.honest)
+        self.cv_results_ = {"C": chosen.values, "error": errors[chosen.candidate]}
+        self.path_ = []
+        for candidate in stages.candidates:
+            learner, place = stages.learner(candidate), chosen.places[candidate]
+            self.path_.append(
+                {
+                    "learner": learner,
+                    "machine": stages.machine_name(candidate),
+                    "alignment": getattr(learner, "alignment_", np.nan),
+                    "held_out_alignment": chosen.alignments[candidate][0],
+                    "error": float(errors[candidate][place]),
+                    "C": float(chosen.values[place]),
+                    "chosen": candidate == chosen.candidate,
+                }
+            )
 
     def _checked_solver(self, machine: Machine | None, learners: Sequence[Learner], n: int) -> str:
         """The solver asked for; "auto" is exact for few rows, and for machines of their own."""

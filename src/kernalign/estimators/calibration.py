@@ -1,42 +1,111 @@
-"""Probabilities from held-out decision values."""
+"""Probabilities from held-out decision values, and how good they are.
+
+P(class c) = softmax_c(slope * decision_c). One positive slope, so that the most probable class is
+always the predicted one. For two classes the scores are (-f/2, f/2) and the formula is Platt's
+sigmoid through the origin.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
 from kernalign._typing import Array
 
 #: Range of the logarithm of the slope, in units of the spread of the decision values.
 LOG_SLOPE = (-7.0, 7.0)
+#: Steps of the golden section: each divides the range by 1.6.
+STEPS = 30
+GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 class TemperatureCalibration:
-    """P(class c) = softmax_c(slope * decision_c).
-
-    One positive slope, so that the most probable class is always the predicted one. For two
-    classes the scores are (-f/2, f/2) and the formula is Platt's sigmoid through the origin.
-    """
+    """The slope of largest likelihood on decision values that did not see the row's label."""
 
     def fit(self, decision: Array, codes: Array, weight: Array) -> TemperatureCalibration:
-        """The slope of largest likelihood on decision values that did not see the row's label."""
-        scores = _scores(decision)
-        known = np.isfinite(scores).all(axis=1)
-        scores, codes, weight = scores[known], codes[known], weight[known]
-        size = np.abs(scores).max(initial=0.0) or 1.0
-
-        def negative_log_likelihood(log_slope: float) -> float:
-            log_p = log_softmax(np.exp(log_slope) / size * scores, axis=1)
-            return -float(weight @ log_p[np.arange(len(codes)), codes])
-
-        found = minimize_scalar(negative_log_likelihood, bounds=LOG_SLOPE, method="bounded")
-        self.slope_ = float(np.exp(found.x) / size)
+        known = np.isfinite(decision.reshape(len(decision), -1)).all(axis=1)
+        rows = margins(decision[None, known], codes[known])
+        self.slope_ = float(best_slopes(rows, weight[known])[0])
         return self
 
     def probabilities(self, decision: Array) -> Array:
         """(n, classes)."""
-        return softmax(self.slope_ * _scores(decision), axis=1)
+        return softmax(self.slope_ * _scores(decision), axis=-1)
+
+
+def margins(decision: Array, codes: Any) -> Array:
+    """By how much each wrong class beats the right one: (values, rows, classes - 1).
+
+    decision : (values, rows), or (values, rows, classes).
+    """
+    if decision.ndim == 2:
+        return (decision * (1 - 2 * codes))[:, :, None]
+    right = np.take_along_axis(decision, codes[None, :, None], axis=2)
+    wrong = np.arange(decision.shape[2]) != codes[:, None]
+    number, rows, classes = decision.shape
+    return (decision - right)[:, wrong].reshape(number, rows, classes - 1)
+
+
+def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
+    """The slope of largest likelihood for each of several margins (values, rows, classes - 1).
+
+    The likelihood is concave in the slope, so that its logarithm is found by golden section. One
+    row more is wrong and one right by the usual margin: where all rows are right, steeper would be
+    better without end.
+    """
+    rows, weight = np.concatenate([rows, _two_more(rows)], axis=1), np.append(weight, [1.0, 1.0])
+    size = np.abs(rows).max(axis=(1, 2), initial=0.0)
+    size[size == 0] = 1.0
+    unit = rows / (size / 2)[:, None, None]
+    low, high = (np.full(len(rows), end) for end in LOG_SLOPE)
+
+    def loss(log_slope: Array) -> Array:
+        total: Array = _log_losses(unit, np.exp(log_slope)) @ weight
+        return total
+
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    for _ in range(steps):
+        lower = at_left < at_right
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+        fresh = np.where(lower, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        at_fresh = loss(fresh)
+        left, right = np.where(lower, fresh, right), np.where(lower, left, fresh)
+        at_left, at_right = (
+            np.where(lower, at_fresh, at_right),
+            np.where(lower, at_left, at_fresh),
+        )
+    slopes: Array = np.exp((low + high) / 2) * 2 / size
+    return slopes
+
+
+def _two_more(rows: Array) -> Array:
+    """A wrong row and a right one, by the mean distance from being the other."""
+    usual = np.abs(rows.max(axis=2)).mean(axis=1)
+    two: Array = np.repeat(-usual[:, None, None], 2, axis=1).repeat(rows.shape[2], axis=2)
+    two[:, 0, 0] *= -1
+    return two
+
+
+def brier(rows: Array, slopes: Array) -> Array:
+    """Half the squared distance between probabilities and the truth: (values, rows), in [0, 1]."""
+    log_right = -_log_losses(rows, slopes)
+    wrong = np.exp(slopes[:, None, None] * rows + log_right[:, :, None])
+    found: Array = (wrong.sum(axis=2) ** 2 + (wrong**2).sum(axis=2)) / 2
+    return found
+
+
+def _log_losses(rows: Array, slopes: Array) -> Array:
+    """-log P(right class) = log(1 + sum_j exp(slope margin_j)): (values, rows)."""
+    scaled = slopes[:, None, None] * rows
+    if scaled.shape[2] == 1:
+        return np.logaddexp(0.0, scaled[:, :, 0])
+    top = np.maximum(scaled.max(axis=2), 0.0)
+    rest = np.exp(scaled - top[:, :, None]).sum(axis=2)
+    found: Array = top + np.log(np.exp(-top) + rest)
+    return found
 
 
 def _scores(decision: Array) -> Array:

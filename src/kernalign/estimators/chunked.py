@@ -13,7 +13,7 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice, check_weights
 from kernalign.dask import DaskRows, column_names, gathered, map_rows_of
 from kernalign.estimators.linear import LinearStages
-from kernalign.estimators.selection import Loss
+from kernalign.estimators.losses import Loss
 from kernalign.estimators.stages import Problem
 from kernalign.gram.pairs import rows_of
 

@@ -23,6 +23,7 @@ from kernalign.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
 from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
+from kernalign.estimators.losses import CLASSES, predicted_codes
 from kernalign.estimators.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
 from kernalign.estimators.selection import Split, splits_of_used_rows
 from kernalign.estimators.stages import Problem
@@ -36,9 +37,10 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     ----------
     learner : Learner or list of Learners, from the simplest to the most complex
         How the kernel is learned. Of several the simplest is taken that predicts as well as the
-        best, to within a standard error, under the cross-validation. The default tries one
-        bandwidth for all features (`ContinuousAlignment()`), then one for each
-        (`ContinuousEvidence(penalty=3)`, `ContinuousEvidence(penalty=0.3)`).
+        best, to within a standard error, under the cross-validation; what is compared are Brier
+        scores of calibrated probabilities. The default tries one bandwidth for all features
+        (`ContinuousAlignment()`), then one for each (`ScreenedAlignment()`,
+        `ContinuousEvidence(penalty=3)`, `ContinuousEvidence(penalty=0.3)`).
     machine : estimator with kernel="precomputed", default a soft-margin SVM or a ridge classifier
         What is trained on the learned kernel; of the two defaults the one that predicts better.
         The `C` (or 1/`alpha`) of a machine given here is chosen like the SVM's. One-stage
@@ -136,9 +138,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
         machines = [SupportVectorClassifier(), RidgeClassifier()]
-        stages = self._stages(machine, machines, problem, values, _zero_one_loss)
+        stages = self._stages(machine, machines, problem, values, CLASSES)
         splits = stages.splits(folds, problem)
-        chosen = self._select(stages, problem, values, splits, _zero_one_loss)
+        chosen = self._select(stages, problem, values, splits, CLASSES)
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         held_out = self._evaluated(X) if chosen is None else chosen.held_out
         self.calibration_ = TemperatureCalibration().fit(held_out, codes, target.weight)
@@ -156,9 +158,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
             )
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
-        stages = stages_on_chunks(self, problem, _zero_one_loss)
+        stages = stages_on_chunks(self, problem, CLASSES)
         splits = stages.splits((), problem)
-        chosen = self._select(stages, problem, self._values(None), splits, _zero_one_loss)
+        chosen = self._select(stages, problem, self._values(None), splits, CLASSES)
         assert chosen is not None
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         self.calibration_ = TemperatureCalibration().fit(chosen.held_out, codes, target.weight)
@@ -225,7 +227,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         if is_dask(X):
             return on_chunks(self, "predict", X, None, self.classes_.dtype)
         decision = self.decision_function(X)
-        return self.classes_[_predicted(decision)]
+        return self.classes_[predicted_codes(decision)]
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
@@ -233,13 +235,3 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
             return on_chunks(self, "predict_proba", X, len(self.classes_), float)
         decision = self.decision_function(X)
         return self.calibration_.probabilities(decision)
-
-
-def _predicted(decision: Array) -> Any:
-    """Codes of the classes with the largest decision value."""
-    return (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
-
-
-def _zero_one_loss(codes: Array, outputs: Array) -> Array:
-    """1 where the class is wrong: (values, rows)."""
-    return np.stack([_predicted(decision) != codes for decision in outputs]).astype(float)

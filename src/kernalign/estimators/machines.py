@@ -11,13 +11,13 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR
 
 from kernalign._typing import Array
 from kernalign._warnings import find_stack_level
+from kernalign.estimators.tridiagonal import Tridiagonal
 from kernalign.learners import DualModel
 
 #: 10^{-5, -4.5, ..., 5}: the paper's values of C.
@@ -63,41 +63,66 @@ class Machine(ABC):
 
 
 class SupportVectorClassifier(Machine):
-    """min 1/2 |f|^2 + C sum_i w_i hinge(y_i, f(x_i) + b), by libsvm."""
+    """min 1/2 |f|^2 + C sum_i w_i hinge(y_i, f(x_i) + b), by libsvm; each class against the rest.
+
+    libsvm's own way, every class against every other and a count of votes, leaves no measure of
+    how sure a class is.
+    """
 
     name = "support vector machine"
 
-    def fit(self, K: Array, y: Array, weight: Array, value: float) -> SVC:
-        machine = SVC(kernel="precomputed", C=value, max_iter=ITERATIONS)
-        return _fit_quietly(machine, K, y, weight)
+    def fit(self, K: Array, y: Array, weight: Array, value: float) -> SVC | DualModel:
+        if y.max() == 1:
+            return self._binary(K, y, weight, value)
+        coefficients, intercepts = [], []
+        for signs in scores(y).T:
+            fitted = self._binary(K, signs, weight, value)
+            warn_if_stopped(fitted, value)
+            dual = np.zeros(len(K))
+            dual[fitted.support_] = fitted.dual_coef_[0]
+            coefficients.append(dual)
+            intercepts.append(float(fitted.intercept_[0]))
+        return DualModel(np.column_stack(coefficients), np.array(intercepts))
 
-    def outputs(self, fitted: SVC, K: Array) -> Array:
-        return fitted.decision_function(K)
+    def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
+        if y.max() == 1:
+            return super().path(K, y, weight, K_test, values)
+        of_class = [
+            self.path(K, one, weight, K_test, values) for one in np.eye(y.max() + 1, dtype=int)[y].T
+        ]
+        return np.stack(of_class, axis=-1)
+
+    def outputs(self, fitted: SVC | DualModel, K: Array) -> Array:
+        return fitted.predict(K) if isinstance(fitted, DualModel) else fitted.decision_function(K)
 
     def settled(self, fitted: SVC, weight: Array, value: float) -> bool:
         """No dual variable is at its bound, so a larger C changes nothing."""
         return _unbounded(fitted, weight, value)
 
+    def _binary(self, K: Array, y: Array, weight: Array, value: float) -> SVC:
+        machine = SVC(kernel="precomputed", C=value, max_iter=ITERATIONS)
+        return _fit_quietly(machine, K, y, weight)
+
 
 class RidgeRegressor(Machine):
     """Kernel ridge regression with a constant: min sum_i w_i (y_i - b - f(x_i))^2 + |f|^2 / C.
 
-    One eigendecomposition serves every C; several responses are several columns of y.
+    One decomposition serves every C; several responses are several columns of y.
     """
 
     name = "ridge regression"
 
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> DualModel:
-        mean, root, values, vectors, right = self._decompose(K, y, weight)
-        shrunk = right / (values + 1 / value)[:, None]
-        return DualModel(_as_given(root[:, None] * (vectors @ shrunk), y), _as_given(mean, y))
+        mean, root, tridiagonal, right = self._decompose(K, y, weight)
+        dual = tridiagonal.back(tridiagonal.solve(1 / value, right))
+        return DualModel(_as_given(root[:, None] * dual, y), _as_given(mean, y))
 
     def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
-        mean, root, eigenvalues, vectors, right = self._decompose(K, y, weight)
-        left = K_test @ (root[:, None] * vectors)
-        return _as_given(
-            mean + np.stack([left @ (right / (eigenvalues + 1 / v)[:, None]) for v in values]), y
-        )
+        mean, root, tridiagonal, right = self._decompose(K, y, weight)
+        left = tridiagonal.rotate((K_test * root).T).T
+        solutions = np.hstack([tridiagonal.solve(1 / value, right) for value in values])
+        out = (left @ solutions).reshape(len(K_test), len(values), -1)
+        return _as_given(mean + np.moveaxis(out, 1, 0), y)
 
     def outputs(self, fitted: DualModel, K: Array) -> Array:
         return fitted.predict(K)
@@ -106,9 +131,8 @@ class RidgeRegressor(Machine):
         Y = y[:, None] if y.ndim == 1 else y
         mean = weight @ Y / weight.sum()
         root = np.sqrt(weight)
-        values, vectors = eigh(K * np.outer(root, root), overwrite_a=True, driver="evd")
-        right = vectors.T @ (root[:, None] * (Y - mean))
-        return mean, root, np.maximum(values, 0), vectors, right
+        tridiagonal = Tridiagonal(K * np.outer(root, root))
+        return mean, root, tridiagonal, tridiagonal.rotate(root[:, None] * (Y - mean))
 
 
 def _as_given(values: Array, y: Array) -> Any:

@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernalign._typing import Array
+from kernalign.estimators.losses import Loss
 from kernalign.estimators.machines import RidgeClassifier, RidgeRegressor
-from kernalign.estimators.selection import Loss, select
+from kernalign.estimators.selection import select
 from kernalign.estimators.stages import Problem, TwoStages
 from kernalign.learners import Learner
 from kernalign.learners.rows import rows_in_proportion

@@ -14,6 +14,7 @@ from kernalign._validation import check_choice, check_labelled_rows, check_weigh
 from kernalign.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
+from kernalign.estimators.losses import NUMBERS
 from kernalign.estimators.machines import (
     Machine,
     Precomputed,
@@ -112,10 +113,10 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         )
         machine = self._machine()
         values = self._values(machine)
-        stages = self._stages(machine, [RidgeRegressor()], problem, values, _squared_loss)
+        stages = self._stages(machine, [RidgeRegressor()], problem, values, NUMBERS)
         choice = values.size > 1 or len(stages.candidates) > 1
         splits = stages.splits(folds, problem) if choice else None
-        self._select(stages, problem, values, splits, _squared_loss, self._unit())
+        self._select(stages, problem, values, splits, NUMBERS, self._unit())
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         return self
 
@@ -126,10 +127,10 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         scaled = (y - self._offset) / self._spread
         target = Target(scaled[:, None], weight)
         problem = Problem(X, scaled, target, getattr(self, "feature_names_in_", None))
-        stages = stages_on_chunks(self, problem, _squared_loss)
+        stages = stages_on_chunks(self, problem, NUMBERS)
         splits = stages.splits((), problem)
         values = self._values(None)
-        self._select(stages, problem, values, splits, _squared_loss, self._unit())
+        self._select(stages, problem, values, splits, NUMBERS, self._unit())
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         return self
 
@@ -177,8 +178,3 @@ def _location_and_spread(y: Array, weight: Array) -> tuple[float, float]:
     spread = float(np.sqrt(weight @ (scaled - mean) ** 2 / weight.sum()))
     # What rounding leaves of a constant is not a spread.
     return mean * size, spread * size if spread > 1e-14 else 1.0
-
-
-def _squared_loss(y: Array, outputs: Array) -> Array:
-    """Squared errors: (values, rows)."""
-    return (outputs - y) ** 2

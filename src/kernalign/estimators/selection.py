@@ -6,33 +6,41 @@ the regularisation would be too weak and its error a lie.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.estimators.losses import Loss
 from kernalign.estimators.stages import Candidate, Problem, Stages
 
 #: Relative rounding that a comparison with a standard error forgives.
 ROUNDING = 1e-9
 
 Split = tuple[Any, Any]
-Loss = Callable[[Array, Array], Array]
 
 
 @dataclass
 class Held:
     """What folds said of one candidate, fold by fold.
 
-    outputs : (values, rows, ...) for the rows that a fold held out; losses : (values, rows).
+    outputs : (values, rows, ...) for the rows that a fold held out; errors : (values, rows).
     alignments : of the kernel, between rows held out and rows learned from.
     """
 
     outputs: list[Array] = field(default_factory=list)
-    losses: list[Array] = field(default_factory=list)
+    errors: list[Array] = field(default_factory=list)
     alignments: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A candidate, and the place of each candidate's best C among the values."""
+
+    candidate: Candidate
+    places: dict[Candidate, int]
 
 
 @dataclass(frozen=True)
@@ -41,94 +49,126 @@ class Selection:
 
     candidate, C : the choice.
     values : the C that were tried.
-    losses : mean loss of each candidate at each C, by candidate.
+    places : each candidate's best C, as a place among the values.
+    errors : mean error of each candidate at each C.
     alignments : mean and standard deviation over folds of the alignment on held-out rows of each
         candidate's kernel.
     held_out : outputs of the choice for each row, from the fold that held it out; NaN where a row
         was never held out.
-    honest : mean loss, and its standard error, of folds under the choice that the other folds
+    honest : mean error, and its standard error, of folds under the choice that the other folds
         would have made: no row has a say in the choice that it judges.
     """
 
     candidate: Candidate
     C: float
     values: Array
-    losses: dict[Candidate, Array]
+    places: dict[Candidate, int]
+    errors: dict[Candidate, Array]
     alignments: dict[Candidate, tuple[float, float]]
     held_out: Array
     honest: tuple[float, float]
 
 
+@dataclass(frozen=True)
+class Folds:
+    """Labels and weights of the rows that each fold held out, and what was said of them."""
+
+    labels: list[Array]
+    weights: list[Array]
+    held: dict[Candidate, Held]
+    loss: Loss
+
+    def choose(self, folds: Sequence[int]) -> Choice:
+        """The first kernel no worse than the best by more than a standard error of the difference.
+
+        Each kernel with its own best machine and C; ties between C go to the stronger
+        regularisation.
+
+        folds : which folds have a say.
+        """
+        y, weight = (np.concatenate([v[f] for f in folds]) for v in (self.labels, self.weights))
+        places: dict[Candidate, int] = {}
+        of_rows: dict[Candidate, Array] = {}
+        for candidate, held in self.held.items():
+            outputs = np.concatenate([held.outputs[f] for f in folds], axis=1)
+            losses = self.loss.deciding(y, outputs, weight)
+            places[candidate] = int(np.argmin(losses @ weight))
+            of_rows[candidate] = losses[places[candidate]]
+        means = {c: float(weight @ rows) for c, rows in of_rows.items()}
+        best: dict[int, Candidate] = {}
+        for c in self.held:
+            if c.kernel not in best or means[c] < means[best[c.kernel]]:
+                best[c.kernel] = c
+        winner = min(best.values(), key=lambda c: means[c])
+        for c in best.values():
+            if _within_a_standard_error(of_rows[c] - of_rows[winner], weight):
+                return Choice(c, places)
+        return Choice(winner, places)
+
+    def mean_errors(self, candidate: Candidate, folds: Sequence[int]) -> Array:
+        """Mean error at each C over some folds."""
+        total = sum(self.held[candidate].errors[f] @ self.weights[f] for f in folds)
+        mean: Array = total / sum(self.weights[f].sum() for f in folds)
+        return mean
+
+    def honest(self) -> tuple[float, float]:
+        """Mean error of folds under the choice of the others, and its standard error."""
+        number = len(self.weights)
+        if number < 2:
+            return float("nan"), float("nan")
+        means = []
+        for f in range(number):
+            choice = self.choose([g for g in range(number) if g != f])
+            place = choice.places[choice.candidate]
+            means.append(self.mean_errors(choice.candidate, [f])[place])
+        sizes = np.array([weight.sum() for weight in self.weights])
+        share = sizes / sizes.sum()
+        mean = float(share @ means)
+        spread = float(share @ (np.array(means) - mean) ** 2)
+        return mean, float(np.sqrt(spread / (number - 1)))
+
+
 def select(
     stages: Stages, problem: Problem, values: Array, folds: Iterable[Split], loss: Loss
 ) -> Selection:
-    """The simplest candidate that is as good as the best, and its C of smallest loss.
-
-    loss : (y, outputs) -> loss of each row, for outputs (values, rows, ...).
-    """
+    """The simplest kernel that is as good as the best, with its machine and C of smallest loss."""
     values = np.sort(values)
-    held = {candidate: Held() for candidate in stages.candidates}
-    tests, weights = [], []
+    tests = []
+    found = Folds([], [], {candidate: Held() for candidate in stages.candidates}, loss)
     for train, test in folds:
         part = problem.fetched(test)
         tests.append(test)
-        weights.append(part.target.weight)
+        found.labels.append(part.y)
+        found.weights.append(part.target.weight)
         for out in stages.path(problem.rows(train), part, values):
-            record = held[out.candidate]
+            record = found.held[out.candidate]
             record.outputs.append(out.values)
-            record.losses.append(loss(part.y, out.values))
+            record.errors.append(loss.error(part.y, out.values))
             record.alignments.append(out.alignment)
     if not tests:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
-    candidate, best = _choose(held, weights, range(len(tests)))
-    outputs = held[candidate].outputs
+    everything = range(len(tests))
+    choice = found.choose(everything)
+    best = choice.places[choice.candidate]
+    outputs = found.held[choice.candidate].outputs
     held_out = np.full((len(problem.X), *outputs[0].shape[2:]), np.nan)
     for test, values_of_test in zip(tests, outputs, strict=True):
         held_out[test] = values_of_test[best]
     return Selection(
-        candidate=candidate,
+        candidate=choice.candidate,
         C=float(values[best]),
         values=values,
-        losses={c: _mean_losses(held[c], weights, range(len(tests))) for c in held},
-        alignments={c: _mean_and_deviation(held[c].alignments) for c in held},
+        places=choice.places,
+        errors={c: found.mean_errors(c, everything) for c in found.held},
+        alignments={c: _mean_and_deviation(found.held[c].alignments) for c in found.held},
         held_out=held_out,
-        honest=_honest(held, weights),
+        honest=found.honest(),
     )
-
-
-def _mean_losses(held: Held, weights: Sequence[Array], folds: Iterable[int]) -> Array:
-    """Mean loss at each C over some folds."""
-    total = sum(held.losses[f] @ weights[f] for f in folds)
-    mean: Array = total / sum(weights[f].sum() for f in folds)
-    return mean
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
     known = [value for value in values if np.isfinite(value)]
     return (float(np.mean(known)), float(np.std(known))) if known else (np.nan, np.nan)
-
-
-def _choose(
-    held: dict[Candidate, Held], weights: Sequence[Array], folds: Sequence[int]
-) -> tuple[Candidate, int]:
-    """The first candidate no worse than the best by more than a standard error of the difference.
-
-    At each candidate's own best C; ties between C go to the stronger regularisation.
-
-    folds : which folds have a say.
-    """
-    losses = {c: _mean_losses(held[c], weights, folds) for c in held}
-    place = {c: int(np.argmin(losses[c])) for c in held}
-    best = min(held, key=lambda c: losses[c][place[c]])
-
-    def of_rows(c: Candidate) -> Array:
-        return np.concatenate([held[c].losses[f][place[c]] for f in folds])
-
-    weight = np.concatenate([weights[f] for f in folds])
-    for c in held:
-        if _within_a_standard_error(of_rows(c) - of_rows(best), weight):
-            return c, place[c]
-    return best, place[best]
 
 
 def _within_a_standard_error(d: Array, weight: Array) -> bool:
@@ -141,22 +181,6 @@ def _within_a_standard_error(d: Array, weight: Array) -> bool:
     freedom = max(1 - float(share @ share), np.finfo(float).tiny)
     error = np.sqrt(float(share**2 @ (d - mean) ** 2) / freedom)
     return mean <= error * (1 + ROUNDING)
-
-
-def _honest(held: dict[Candidate, Held], weights: Sequence[Array]) -> tuple[float, float]:
-    """Mean loss of each fold under the choice of the others, and the standard error of the mean."""
-    number = len(weights)
-    if number < 2:
-        return float("nan"), float("nan")
-    means = []
-    for f in range(number):
-        candidate, place = _choose(held, weights, [g for g in range(number) if g != f])
-        means.append(_mean_losses(held[candidate], weights, [f])[place])
-    sizes = np.array([weight.sum() for weight in weights])
-    share = sizes / sizes.sum()
-    mean = float(share @ means)
-    spread = float(share @ (np.array(means) - mean) ** 2)
-    return mean, float(np.sqrt(spread / (number - 1)))
 
 
 def splits_of_used_rows(splits: Iterable[Split], used: Any) -> list[Split]:
