@@ -89,7 +89,7 @@ def boosting(X: np.ndarray) -> Any:
 
 
 def xrfm(X: np.ndarray) -> Any:
-    return Rfm(tuned=False)
+    return Rfm()
 
 
 #: Method -> (how to make it, the most rows that it is given).

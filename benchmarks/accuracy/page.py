@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.bars import OURS
+from benchmarks.accuracy.peers import VARIANTS
 from experiments.cells import Row
 from experiments.report import STYLE
 from experiments.statistics import compare, mean, paired, pairs, values_of
@@ -84,7 +85,7 @@ def _diagram(errors: dict, methods: Sequence[str], experiment: str) -> str:
 
     from experiments.figures import plot_critical_difference, svg
 
-    everywhere = [m for m in methods if all(m in e for e in errors.values())]
+    everywhere = [m for m in methods if all(m in e for e in errors.values()) and m not in VARIANTS]
     found = compare(errors, everywhere) if len(everywhere) > 1 else None
     if found is None or len(found.tasks) < 2:
         return ""

@@ -28,16 +28,45 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
 from experiments.problems import Problem
-from kernalign import KernelClassifier, KernelRegressor
+from kernalign import (
+    ContinuousAlignment,
+    ContinuousEvidence,
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    ScreenedAlignment,
+)
 
 #: The grid that the default fit replaces: 21 x 8, gamma around one over the number of features.
 C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)
 GAMMAS = 2.0 ** np.arange(-5, 3) * 2
 #: A single feature has its structure at finer scales.
 FINER = 64.0
-#: More rows than this, and a Gaussian process of scikit-learn takes too long.
-MOST_ROWS = {"GP": 1000, "GP per feature": 300}
+#: More rows than this, and a Gaussian process of scikit-learn, or EasyMKL, takes too long.
+MOST_ROWS = {"GP": 500, "GP per feature": 300, "EasyMKL": 1000}
+#: Settings of xRFM: "tuned" tries so many at random; pytabkit 1.7.3 has these for tables.
 TUNED = 30
+TABULAR = {
+    "model": {
+        "kernel": "l2",
+        "exponent": 1.0,
+        "norm_p": 2.0,
+        "bandwidth": 10.0,
+        "diag": True,
+        "bandwidth_mode": "constant",
+    },
+    "fit": {
+        "reg": 1e-3,
+        "iters": 5,
+        "verbose": False,
+        "early_stop_rfm": True,
+        "early_stop_multiplier": 1.1,
+        "M_batch_size": 8000,
+        "solver": "solve",
+    },
+}
+#: Parts of the default fit by themselves; they are not peers, and have no rank.
+VARIANTS = ("one bandwidth", "screened", "evidence", "leave-one-out", "CA-nD")
 
 
 class TooLargeError(RuntimeError):
@@ -113,11 +142,30 @@ def process(X: np.ndarray, each: bool, classes: bool) -> Any:
     return Scaled(GaussianProcessRegressor(kernel + WhiteKernel(0.1), alpha=1e-8))
 
 
-class Rfm:
-    """xRFM; tuned: the best of random settings on a fifth of the rows."""
+class EasyMkl:
+    """MKLpy's EasyMKL over twenty Gaussian kernels, for two classes."""
 
-    def __init__(self, tuned: bool):
-        self.tuned = tuned
+    def fit(self, X: np.ndarray, y: np.ndarray) -> EasyMkl:
+        from benchmarks._peer_methods import easy_mkl
+
+        self.classes, codes = np.unique(y, return_inverse=True)
+        if len(self.classes) > 2:
+            raise TooLargeError("not asked for more than two classes")
+        self.predict_codes = easy_mkl(X, codes)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return self.classes[self.predict_codes(X)]
+
+
+class Rfm:
+    """xRFM with its defaults, with those for tables, or tuned: the best of random settings.
+
+    A fifth of the rows is the validation set that the package asks for.
+    """
+
+    def __init__(self, settings: str = "default"):
+        self.settings = settings
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Rfm:
         import torch
@@ -137,8 +185,8 @@ class Rfm:
         return self
 
     def _settings(self, rng: np.random.Generator) -> list[dict[str, Any] | None]:
-        if not self.tuned:
-            return [None]
+        if self.settings != "tuned":
+            return [TABULAR if self.settings == "tabular" else None]
         return [
             {
                 "model": {
@@ -163,6 +211,8 @@ class Rfm:
         from xrfm import xRFM
 
         options: dict[str, Any] = {} if settings is None else {"rfm_params": settings}
+        if settings is TABULAR:
+            options["classification_mode"] = "prevalence"
         metric = "mse" if self.numbers else "accuracy"
         model = xRFM(device=torch.device("cpu"), tuning_metric=metric, **options)
         rows, held = torch.from_numpy(X).float(), torch.from_numpy(X_held).float()
@@ -199,7 +249,9 @@ def classifiers() -> dict[str, Fit]:
         "GP": Fit(lambda X: process(X, False, True), MOST_ROWS["GP"]),
         "GP per feature": Fit(lambda X: process(X, True, True), MOST_ROWS["GP per feature"]),
     }
-    return found | _rfm()
+    if importlib.util.find_spec("MKLpy") is not None:
+        found["EasyMKL"] = Fit(lambda X: EasyMkl(), MOST_ROWS["EasyMKL"])
+    return found | _rfm() | _variants(KernelClassifier)
 
 
 def regressors() -> dict[str, Fit]:
@@ -212,10 +264,28 @@ def regressors() -> dict[str, Fit]:
         "GP": Fit(lambda X: process(X, False, False), MOST_ROWS["GP"]),
         "GP per feature": Fit(lambda X: process(X, True, False), MOST_ROWS["GP per feature"]),
     }
-    return found | _rfm()
+    return found | _rfm() | _variants(KernelRegressor)
 
 
 def _rfm() -> dict[str, Fit]:
     if importlib.util.find_spec("xrfm") is None:
         return {}
-    return {"xRFM": Fit(lambda X: Rfm(False)), "xRFM tuned": Fit(lambda X: Rfm(True))}
+    return {
+        "xRFM": Fit(lambda X: Rfm()),
+        "xRFM tuned": Fit(lambda X: Rfm("tuned")),
+        "xRFM tabular": Fit(lambda X: Rfm("tabular")),
+    }
+
+
+def _variants(estimator: Any) -> dict[str, Fit]:
+    learners = (
+        ContinuousAlignment(),
+        ScreenedAlignment(),
+        ContinuousEvidence(penalty=3.0),
+        ContinuousEvidence(penalty=3.0, criterion="loo"),
+        ContinuousAlignment(Gaussian(ard=True), penalty="path"),
+    )
+    return {
+        name: Fit(lambda X, learner=learner: estimator(learner))
+        for name, learner in zip(VARIANTS, learners, strict=True)
+    }
