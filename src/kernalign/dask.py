@@ -258,10 +258,11 @@ def _share(this: Pass, A: Array, B: Array | None, left: Array, right: Array) -> 
 def _add_left(total: Share | None, share: Share) -> Share:
     """Sums of the first block's rows, and what belongs to the pair."""
     if total is None:
-        return Share(share.left, None, share.products, share.diagonal)
+        return Share(share.left, None, share.with_target, share.products, share.diagonal)
     return Share(
         total.left + share.left,
         None,
+        total.with_target + share.with_target,
         add(total.products, share.products),
         add(total.diagonal, share.diagonal),
     )
@@ -271,12 +272,14 @@ def _add_right(total: Share | None, share: Share) -> Share:
     """Sums of the second block's rows."""
     assert share.right is not None
     if total is None:
-        return Share(share.right, None)
-    return Share(total.left + share.right, None, total.products, total.diagonal)
+        return Share(share.right, None, np.zeros_like(share.with_target))
+    sums = total.left + share.right
+    return Share(sums, None, total.with_target, total.products, total.diagonal)
 
 
 def _finish(total: Share, factor: Array, kept: int) -> tuple[Summary, Array | None, Array | None]:
-    return Summary.of(total.left, factor, kept), total.products, total.diagonal
+    summary = Summary.of(total.left, factor[:, 0], total.with_target, kept)
+    return summary, total.products, total.diagonal
 
 
 def _normal(

@@ -52,7 +52,7 @@ def test_result_does_not_depend_on_the_budget(which):
     results = []
     for budget in (2, 1024):
         with config_context(working_memory=budget):
-            rows, _ = pairs.block_sizes(passes()[which], 700, 2)
+            rows, _ = pairs.block_sizes(passes()[which], X.shape, 2)
             assert (rows < 700) == (budget == 2), "otherwise the test proves nothing"
             results.append(pairs.pass_over_pairs(passes()[which], X, target))
     small, large = results

@@ -10,15 +10,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg.blas import dgemm
 
 from kernalign._typing import Array
-from kernalign.gram.pairs import Pass, RemoteRows, Share, Summary, pass_over_pairs
+from kernalign.gram.pairs import (
+    Pass,
+    RemoteRows,
+    Share,
+    Summary,
+    cut,
+    pass_over_pairs,
+    room_for,
+    tile_pairs,
+)
 from kernalign.gram.target import Target
 from kernalign.kernels import BaseKernel
 from kernalign.kernels.base import is_scalar
 
 #: Bytes of the tile stack (all kernels on one tile) that one thread works on.
 STACK_BYTES = 1 << 20
+#: Fewer kernels than these are few.
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -51,43 +63,48 @@ class DictionaryPass(Pass):
         self.groups = by_family(kernels)
         self.width = self.kept = len(kernels)
 
-    def tile_bytes(self, tile: int) -> int:
+    def tile_bytes(self, tile: int, columns: int) -> int:
         side = min(tile, self.side())
         # The stack of all kernels, and what the longest formula holds on its way.
-        return 8 * side**2 * (2 * self.width + 6)
+        return 8 * side**2 * (2 * self.width + 6) + 8 * 2 * self.width * side * (2 + columns)
 
     def side(self) -> int:
         return int(np.clip(np.sqrt(STACK_BYTES / (8 * self.width)), 64, 256))
 
     def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
-        m, columns, size = self.width, left.shape[1], min(tile, self.side())
-        products = np.zeros((m, m))
-        diagonal = np.zeros(m)
-        sums_left = np.zeros((m, len(A), columns))
-        sums_right = sums_left if B is None else np.zeros((m, len(B), columns))
+        m, size = self.width, min(tile, self.side())
+        views = [_View(self.kernels, group, A, B) for group in self.groups]
+        products, with_target, diagonal = np.zeros((m, m)), np.zeros(m), np.zeros(m)
+        sums_left = np.zeros((m, len(A)))
+        sums_right = sums_left if B is None else np.zeros((m, len(B)))
         weighted = not ((left[:, 0] == 1).all() and (right[:, 0] == 1).all())
-        for a in _tiles(len(A), size):
-            for b in _tiles(len(A) if B is None else len(B), size):
-                if B is None and b.start < a.start:
-                    continue
-                same = B is None and a == b
-                stack = np.empty((m, a.stop - a.start, b.stop - b.start))
-                other = None if same else (A if B is None else B)[b]
-                fill_pair(stack, self.groups, self.kernels, A[a], other)
-                sums_left[:, a] += stack @ right[b]
-                if same:
-                    diagonal += np.einsum("kii,i->k", stack, left[a, 0])
-                else:
-                    sums_right[:, b] += stack.transpose(0, 2, 1) @ left[a]
-                if weighted:
-                    stack *= np.sqrt(left[a, 0])[:, None] * np.sqrt(right[b, 0])
-                flat = stack.reshape(m, -1)
-                products += (1 if same else 2) * (flat @ flat.T)
-        return Share(sums_left, None if B is None else sums_right, products, diagonal)
+        statistic, values = room_for(size**2), room_for(m * size**2)
+        for a, b, same in tile_pairs(len(A), None if B is None else len(B), size):
+            shape = a.stop - a.start, b.stop - b.start
+            stack = cut(values, (m, *shape))
+            for view in views:
+                view.fill(stack, a, b, cut(statistic, shape))
+            times = 1 if same else 2
+            found = stack @ right[b]
+            sums_left[:, a] += found[:, :, 0]
+            with_target += times * np.einsum("kic,ic->k", found[:, :, 1:], left[a, 1:])
+            if same:
+                diagonal += np.einsum("kii,i->k", stack, left[a, 0])
+            else:
+                sums_right[:, b] += left[a, 0] @ stack
+            if weighted:
+                stack *= np.sqrt(left[a, 0])[:, None] * np.sqrt(right[b, 0])
+            products += times * _squares(stack.reshape(m, -1))
+        return Share(sums_left, None if B is None else sums_right, with_target, products, diagonal)
 
 
-def _tiles(n: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+def _squares(rows: Array) -> Array:
+    """Inner products of long rows with each other."""
+    if len(rows) < FEW:
+        # What numpy calls for a matrix times its own transpose is slow for a few rows.
+        products: Array = dgemm(1.0, rows.T, rows.T, trans_a=True)
+        return products
+    return rows @ rows.T
 
 
 def centre_products(
@@ -118,33 +135,36 @@ def fill_tile(
 ) -> None:
     """Gram blocks of all kernels on one tile, from each family's columns of the data."""
     for group in groups:
-        view = views[id(kernels[group[0]].family)]
-        _fill(tile, group, kernels, view[rows], None if rows == columns else view[columns])
-
-
-def fill_pair(
-    tile: Array,
-    groups: list[list[int]],
-    kernels: Sequence[BaseKernel],
-    A: Array,
-    B: Array | None,
-) -> None:
-    """Gram blocks of all kernels on one tile of rows A and B (None: A with itself)."""
-    for group in groups:
         family = kernels[group[0]].family
-        right = None if B is None else family.select(B)
-        _fill(tile, group, kernels, family.select(A), right)
+        X = views[id(family)]
+        A, B = X[rows], None if rows == columns else X[columns]
+        if is_scalar(family):
+            statistic = family.statistic(A, B)
+            for i in group:
+                family.from_statistic_into(tile[i], statistic, kernels[i].sigma)
+        else:
+            for i in group:
+                tile[i] = family.gram(kernels[i].sigma, A, B)
 
 
-def _fill(
-    tile: Array, group: list[int], kernels: Sequence[BaseKernel], A: Array, B: Array | None
-) -> None:
-    """Gram blocks of the kernels of one family."""
-    family = kernels[group[0]].family
-    if is_scalar(family):
-        statistic = family.statistic(A, B)
-        for i in group:
-            tile[i] = family.from_statistic(statistic, kernels[i].sigma)
-    else:
-        for i in group:
-            tile[i] = family.gram(kernels[i].sigma, A, B)
+class _View:
+    """A family's columns of two blocks, and its kernels on tiles of them."""
+
+    def __init__(self, kernels: list[BaseKernel], group: list[int], A: Array, B: Array | None):
+        self.kernels = [(i, kernels[i]) for i in group]
+        family = self.kernels[0][1].family
+        self.A, self.B = family.select(A), None if B is None else family.select(B)
+        self.statistic = family.statistic_tiles(self.A, self.B) if is_scalar(family) else None
+
+    def fill(self, stack: Array, rows: slice, columns: slice, room: Array) -> None:
+        """Gram blocks of one tile; room, an array of its shape, is overwritten."""
+        if self.statistic is not None:
+            statistic = self.statistic(rows, columns, room)
+            for i, kernel in self.kernels:
+                assert is_scalar(kernel.family)
+                kernel.family.from_statistic_into(stack[i], statistic, kernel.sigma)
+            return
+        other = self.A if self.B is None else self.B
+        right = None if self.B is None and rows == columns else other[columns]
+        for i, kernel in self.kernels:
+            stack[i] = kernel.family.gram(kernel.sigma, self.A[rows], right)

@@ -1,13 +1,15 @@
 """One pass over the pairs of rows, as a sum over pairs of blocks of rows.
 
 What a pass adds up for a pair of blocks (`share`) knows nothing of where the blocks live: threads
-of one process and workers of a cluster run the same code. Kept are K (w, w Y_c) for every kernel K
-of the pass, O(n) numbers each, and of these only their sums over rows leave a block (`Summary`).
+of one process and workers of a cluster run the same code. Kept are the row sums K w of every
+kernel K of the pass, n numbers each, and of these only sums over rows leave a block (`Summary`).
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 from typing import Any
@@ -23,17 +25,22 @@ from kernalign.gram.target import Target
 #: stays in a core's second-level cache.
 SIZES = ((1024, 256), (512, 256), (256, 256), (128, 128), (64, 64), (32, 32))
 
+#: Bytes of a line of a processor's cache.
+CACHE_LINE = 64
+
 
 @dataclass(frozen=True)
 class Share:
     """What one pair of blocks adds.
 
-    left : (m, rows, 1 + c) K (w, w Y_c) of the first block's rows; right : of the second's, None
-    on the diagonal. products : (m, m) <K, L>; diagonal : (m,) tr K; None where not needed.
+    left : (m, rows) K w of the first block's rows; right : of the second's, None on the diagonal.
+    with_target : (m,) <K, Khat*_c>. products : (m, m) <K, L>; diagonal : (m,) tr K; None where not
+    needed.
     """
 
     left: Array
     right: Array | None
+    with_target: Array
     products: Array | None = None
     diagonal: Array | None = None
 
@@ -50,8 +57,8 @@ class Pass(ABC):
         """The share of blocks A and B (None: A with itself) with factors (w, w Y_c)."""
 
     @abstractmethod
-    def tile_bytes(self, tile: int) -> int:
-        """Memory of one tile of so many rows and columns."""
+    def tile_bytes(self, tile: int, columns: int) -> int:
+        """Memory of one tile of so many rows and columns, and factors of so many columns."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +73,10 @@ class Summary:
     with_target: Array
 
     @classmethod
-    def of(cls, sums: Array, factor: Array, kept: int) -> Summary:
-        """From K (w, w Y_c) of some rows and their factor."""
-        w = factor[:, 0]
-        r = sums[:kept, :, 0]
-        with_target = np.einsum("kic,ic->k", sums[:kept, :, 1:], factor[:, 1:])
-        return cls(sums[:, :, 0] @ w, (r * w) @ r.T, with_target)
+    def of(cls, sums: Array, w: Array, with_target: Array, kept: int) -> Summary:
+        """From K w of some rows, their weights and what they add to <K, Khat*_c>."""
+        r = sums[:kept]
+        return cls(sums @ w, (r * w) @ r.T, with_target[:kept])
 
     def __add__(self, other: Summary) -> Summary:
         return Summary(
@@ -129,7 +134,7 @@ def rows_of(X: Any, used: Any) -> Any:
 
 
 def factor_of(target: Target) -> Array:
-    """(w, w Y_c): what every Gram matrix of a pass is multiplied with."""
+    """(w, w Y_c): what the Gram matrices of a pass are multiplied with."""
     return np.column_stack([target.weight, target.weighted])
 
 
@@ -139,7 +144,7 @@ def pass_over_pairs(this: Pass, X: Array | RemoteRows, target: Target) -> Passed
     if isinstance(X, RemoteRows):
         return X.passed(this, factor)
     n = len(X)
-    rows, tile = block_sizes(this, n, factor.shape[1])
+    rows, tile = block_sizes(this, X.shape, factor.shape[1])
     blocks = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
     pairs = list(combinations_with_replacement(blocks, 2))
 
@@ -148,7 +153,8 @@ def pass_over_pairs(this: Pass, X: Array | RemoteRows, target: Target) -> Passed
         B = None if a == b else X[b]
         return this.share(X[a], B, factor[a], factor[b], tile)
 
-    sums = np.zeros((this.width, n, factor.shape[1]))
+    sums = np.zeros((this.width, n))
+    with_target = np.zeros(this.width)
     products: Array | None = None
     diagonal: Array | None = None
     for number, part in map_rows(share, len(pairs), 1):
@@ -156,9 +162,36 @@ def pass_over_pairs(this: Pass, X: Array | RemoteRows, target: Target) -> Passed
         sums[:, a] += part.left
         if part.right is not None:
             sums[:, b] += part.right
+        with_target += part.with_target
         products = add(products, part.products)
         diagonal = add(diagonal, part.diagonal)
-    return Passed(Summary.of(sums, factor, this.kept), products, diagonal)
+    summary = Summary.of(sums, factor[:, 0], with_target, this.kept)
+    return Passed(summary, products, diagonal)
+
+
+def tile_pairs(rows: int, columns: int | None, size: int) -> Iterator[tuple[slice, slice, bool]]:
+    """Tiles of a block (columns None: of a block with itself, on and right of the diagonal), and
+    whether a tile is on the diagonal."""
+    for i in range(0, rows, size):
+        for j in range(i if columns is None else 0, columns or rows, size):
+            a, b = slice(i, min(i + size, rows)), slice(j, min(j + size, columns or rows))
+            yield a, b, columns is None and i == j
+
+
+def room_for(count: int) -> Array:
+    """Space for so many numbers, from the beginning of a cache line on.
+
+    Squaring numbers in place takes almost twice as long where vectors of them straddle lines.
+    """
+    spare = CACHE_LINE // 8
+    room = np.empty(count + spare)
+    skipped = -room.ctypes.data % CACHE_LINE // 8
+    return room[skipped : skipped + count]
+
+
+def cut(room: Array, shape: tuple[int, ...]) -> Array:
+    """An array of this shape at the beginning of a longer one."""
+    return room[: math.prod(shape)].reshape(shape)
 
 
 def add(total: Array | None, part: Array | None) -> Array | None:
@@ -168,16 +201,19 @@ def add(total: Array | None, part: Array | None) -> Array | None:
     return part if total is None else total + part
 
 
-def block_sizes(this: Pass, n: int, columns: int) -> tuple[int, int]:
+def block_sizes(this: Pass, shape: tuple[int, ...], columns: int) -> tuple[int, int]:
     """Rows of a block and of a tile that scikit-learn's `working_memory` allows."""
+    n, d = shape
     budget = get_config()["working_memory"] * 2**20
     threads = active_threads()
     # The sums of all rows, and twice more while they are summed up.
-    always = 3 * 8 * this.width * n * columns
+    always = 3 * 8 * this.width * n
     least = 0
     for rows, tile in SIZES:
-        waiting = (2 * threads + 1) * 2 * 8 * this.width * rows * columns
-        least = always + waiting + threads * this.tile_bytes(tile)
+        waiting = (2 * threads + 1) * 2 * 8 * this.width * rows
+        # Two blocks, scaled, and once more as factors of their distances.
+        prepared = 6 * 8 * rows * (d + 2)
+        least = always + waiting + threads * (prepared + this.tile_bytes(tile, columns))
         if least <= budget:
             return rows, tile
     raise ValueError(

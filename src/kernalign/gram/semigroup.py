@@ -3,7 +3,7 @@
 With gamma = sigma^-a the product of two members is the member at gamma + gamma', so
 <K_g, K_h> = S(g + h) with S(g) = sum_ij exp(-g D_ij). On a geometric grid of gamma each octave is
 the square of the one before: one exponential, then multiplications. What is kept is S, the row
-sums r_i and y'K y at the nodes: O(nG) numbers, and no n x n matrix.
+sums r_i and Y_c'K Y_c at the nodes: O(nG) numbers, and no n x n matrix.
 """
 
 from __future__ import annotations
@@ -13,12 +13,24 @@ from scipy.interpolate import make_interp_spline
 
 from kernalign._typing import Array
 from kernalign.gram.dictionary import CentredProducts, centre_products
-from kernalign.gram.pairs import Pass, RemoteRows, Share, pass_over_pairs
+from kernalign.gram.pairs import (
+    Pass,
+    RemoteRows,
+    Share,
+    cut,
+    pass_over_pairs,
+    room_for,
+    tile_pairs,
+)
 from kernalign.gram.target import Target
 from kernalign.kernels.base import ScalarFamily
 
-#: Squaring doubles a relative error, so the exponential is taken anew after this many octaves.
-FRESH = 12
+#: Squaring doubles a relative error, so the exponential is taken anew after this many octaves: at
+#: 1e-10 of a value, of a kernel so narrow that centring cancels nothing.
+FRESH = 20
+#: exp(-INVISIBLE), times n, is nothing beside the ones of the diagonal: for a tile all of whose
+#: gamma D lie beyond, nothing is added (and nothing is spent on numbers too small to be normal).
+INVISIBLE = 50.0
 #: The degree of the interpolant of S between nodes.
 DEGREE = 9
 
@@ -49,52 +61,57 @@ def semigroup_products(
 
 
 class SemigroupPass(Pass):
-    """K_g (w, w Y_c) for every node g of a geometric grid."""
+    """K_g w and <K_g, Khat*_c> for every node g of a geometric grid."""
 
     def __init__(self, family: ScalarFamily, gamma: Array, kept: int):
         self.family = family
         self.gamma = gamma
         self.width, self.kept = gamma.size, kept
 
-    def tile_bytes(self, tile: int) -> int:
-        # Statistic, kernel values, and what the distance holds on its way.
-        return 8 * 4 * tile**2
+    def tile_bytes(self, tile: int, columns: int) -> int:
+        # Statistic, kernel values, and what the distance holds on its way; sums over the tile.
+        return 8 * (3 * tile**2 + 2 * self.width * tile * (2 + columns))
 
     def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
-        A = self.family.select(A)
-        other = A if B is None else self.family.select(B)
-        sums_left = np.zeros((self.width, len(A), left.shape[1]))
-        sums_right = sums_left if B is None else np.zeros((self.width, len(other), left.shape[1]))
-        for i in range(0, len(A), tile):
-            rows = slice(i, min(i + tile, len(A)))
-            mirror = np.ascontiguousarray(left[rows].T)
-            for j in range(i if B is None else 0, len(other), tile):
-                columns = slice(j, min(j + tile, len(other)))
-                same = B is None and rows == columns
-                D = self.family.statistic(A[rows], None if same else other[columns])
-                self._add_tile(
-                    D,
-                    sums_left[:, rows],
-                    right[columns],
-                    None if same else sums_right[:, columns],
-                    mirror,
-                )
-        return Share(sums_left, None if B is None else sums_right)
+        family, n, m = self.family, len(A), None if B is None else len(B)
+        statistic = family.statistic_tiles(
+            family.select(A), None if B is None else family.select(B)
+        )
+        sums_left = np.zeros((self.width, n))
+        sums_right = sums_left if m is None else np.zeros((self.width, m))
+        with_target = np.zeros(self.width)
+        room = [room_for(tile**2), room_for(tile**2)]
+        room += [room_for(self.width * tile * left.shape[1]), room_for(self.width * tile)]
+        for rows, columns, same in tile_pairs(n, m, tile):
+            p, q = rows.stop - rows.start, columns.stop - columns.start
+            D = statistic(rows, columns, cut(room[0], (p, q)))
+            K = cut(room[1], (p, q))
+            products = cut(room[2], (self.width, p, left.shape[1]))
+            mirrored = cut(room[3], (self.width, q))
+            seen = self._tile(D, K, left[rows, 0], right[columns], products, mirrored)
+            sums_left[:seen, rows] += products[:seen, :, 0]
+            inner = np.einsum("kic,ic->k", products[:seen, :, 1:], left[rows, 1:])
+            with_target[:seen] += inner if same else 2 * inner
+            if not same:
+                sums_right[:seen, columns] += mirrored[:seen]
+        return Share(sums_left, None if m is None else sums_right, with_target)
 
-    def _add_tile(
-        self, D: Array, left: Array, right_factor: Array, right: Array | None, mirror: Array
-    ) -> None:
-        """Each octave is the square of the one before; D is overwritten."""
+    def _tile(
+        self, D: Array, K: Array, w: Array, factor: Array, products: Array, mirrored: Array
+    ) -> int:
+        """K_g (w, w Y_c) of the rows of a tile and K_g' w of its columns, of so many nodes g.
+
+        Each octave is the square of the one before.
+        """
         per_octave = self.family.nodes_per_octave
-        np.negative(D, out=D)
-        K = np.empty_like(D)
+        seen = int(np.searchsorted(self.gamma * D.min(), INVISIBLE))
         for chain in range(per_octave):
-            for octave, node in enumerate(range(chain, self.width, per_octave)):
+            for octave, node in enumerate(range(chain, seen, per_octave)):
                 if octave % FRESH == 0:
-                    np.multiply(D, self.gamma[node], out=K)
+                    np.multiply(D, -self.gamma[node], out=K)
                     np.exp(K, out=K)
                 else:
                     np.multiply(K, K, out=K)
-                left[node] += K @ right_factor
-                if right is not None:
-                    right[node] += (mirror @ K).T
+                np.matmul(K, factor, out=products[node])
+                np.matmul(w, K, out=mirrored[node])
+        return seen

@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels._distances import SquaredDistances, middle
 from kernalign.kernels._scale import distance_range, spread
-from kernalign.kernels.base import BaseKernel, Family, ScalarFamily, SearchSpace
+from kernalign.kernels.base import BaseKernel, Family, ScalarFamily, SearchSpace, Tiles
 
 #: One bandwidth is scanned at this step of log sigma (eight steps an octave).
 LOG_STEP = np.log(2) / 8
@@ -24,8 +25,6 @@ LOG_STEP = np.log(2) / 8
 WIDEST, NARROWEST = 4.0, 0.25
 #: One bandwidth per feature: the narrowest, in spreads of the feature.
 NARROWEST_FEATURE = 0.1
-#: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits: taken directly.
-CANCELLED = 1e-8
 #: A common bandwidth starts the search of many at these quantiles of its scan.
 STARTS = 12
 
@@ -55,25 +54,13 @@ class Radial(ScalarFamily):
     # -- formula ------------------------------------------------------------------------------
 
     def distances(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        """D[i, j] = sum_k (x_ik - z_jk)^2 / sigma_k^2, by one matrix product."""
-        # Any common shift leaves D as it is; one to the middle of the data keeps
-        # |a|^2 - 2a'b + |b|^2 from cancelling.
-        middle = _middle(X if Z is None else Z)
-        A = (X - middle) / sigma
-        B = A if Z is None else (Z - middle) / sigma
-        # |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
-        a2 = np.einsum("ik,ik->i", A, A)[:, None]
-        b2 = a2 if Z is None else np.einsum("jk,jk->j", B, B)[:, None]
-        left = np.hstack([A, a2, np.ones_like(a2)])
-        D = left @ np.hstack([-2 * B, np.ones_like(b2), b2]).T
-        if Z is None:
-            np.fill_diagonal(D, np.inf)
-        if D.min(initial=np.inf) < CANCELLED * (a2.max(initial=0.0) + b2.max(initial=0.0)):
-            near = np.nonzero(CANCELLED * (a2 + b2.T) > D)
-            D[near] = ((A[near[0]] - B[near[1]]) ** 2).sum(axis=1)
-        if Z is None:
-            np.fill_diagonal(D, 0)
-        return D
+        """D[i, j] = sum_k (x_ik - z_jk)^2 / sigma_k^2."""
+        out = np.empty((len(X), len(X if Z is None else Z)))
+        return self.distance_tiles(sigma, X, Z)(slice(None), slice(None), out)
+
+    def distance_tiles(self, sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
+        """`distances` of some rows of X and of Z, written to an array."""
+        return SquaredDistances(sigma, X, Z)
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         return self.profile(self.distances(sigma, X, Z))
@@ -95,9 +82,9 @@ class Radial(ScalarFamily):
     def _contract(self, A: Array, X: Array, Z: Array) -> Array:
         """sum_ij A_ij ((x_ik - z_jk) / s_k)^2 for each k: dD/dz_k with z_k = (s_k / sigma_k)^2."""
         s = self._feature_scale(X.shape[1])
-        middle = _middle(Z)
-        X = (X - middle) / s
-        Z = (Z - middle) / s
+        shift = middle(Z)
+        X = (X - shift) / s
+        Z = (Z - shift) / s
         cross = np.einsum("ik,ik->k", X, A @ Z)
         return A.sum(axis=1) @ X**2 + A.sum(axis=0) @ Z**2 - 2 * cross
 
@@ -115,8 +102,17 @@ class Radial(ScalarFamily):
     def statistic(self, X: Array, Z: Array | None = None) -> Array:
         return self.distances(np.array([self.unit()]), X, Z)
 
+    def statistic_tiles(self, X: Array, Z: Array | None = None) -> Tiles:
+        return self.distance_tiles(np.array([self.unit()]), X, Z)
+
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
         return self.profile(statistic * (self.unit() / sigma[0]) ** self.power)
+
+    def from_statistic_into(self, out: Array, statistic: Array, sigma: Array) -> None:
+        np.multiply(statistic, (self.unit() / sigma[0]) ** self.power, out=out)
+        K = self.profile(out)
+        if K is not out:
+            out[...] = K
 
     # -- parameters ---------------------------------------------------------------------------
 
@@ -215,13 +211,6 @@ class Radial(ScalarFamily):
     def _z_of(self, ratio: float) -> float:
         """The search coordinate of sigma_k = ratio * s_k."""
         return ratio**-2
-
-
-def _middle(X: Array) -> Array:
-    """The median of a few rows: near the middle whatever the outliers."""
-    few = X[:: max(1, len(X) // 9)]
-    middle: Array = np.sort(few, axis=0)[len(few) // 2]
-    return middle
 
 
 def check_bounds(family: Family, bounds: tuple[float, float]) -> tuple[float, float]:

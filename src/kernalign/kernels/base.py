@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeGuard, cast
 
@@ -21,6 +21,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from kernalign._typing import Array
+
+#: (rows, columns, out) -> out: a number for each pair of a row and a column.
+Tiles = Callable[[slice, slice, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -190,6 +193,24 @@ class ScalarFamily(Family):
     @abstractmethod
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
         """K from the statistic, which is left as it is."""
+
+    # A pass over the pairs asks for small arrays over and over. Where the system takes freed
+    # memory back at once, as on a Dask worker, new ones cost about as much as the numbers in them.
+
+    def statistic_tiles(self, X: Array, Z: Array | None = None) -> Tiles:
+        """`statistic` of some rows of X and of Z, written to an array."""
+        other = X if Z is None else Z
+
+        def tile(rows: slice, columns: slice, out: Array) -> Array:
+            same = Z is None and rows == columns
+            out[...] = self.statistic(X[rows], None if same else other[columns])
+            return out
+
+        return tile
+
+    def from_statistic_into(self, out: Array, statistic: Array, sigma: Array) -> None:
+        """`from_statistic`, written to `out`."""
+        out[...] = self.from_statistic(statistic, sigma)
 
 
 def is_scalar(family: Family) -> TypeGuard[ScalarFamily]:

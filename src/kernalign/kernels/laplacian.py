@@ -9,6 +9,7 @@ from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array
 from kernalign.kernels._radial import Radial
+from kernalign.kernels.base import Tiles
 
 
 class Laplacian(Radial):
@@ -23,11 +24,16 @@ class Laplacian(Radial):
     # The range of sigma has half as many octaves as with squared distances.
     nodes_per_octave = 3
 
-    def distances(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+    def distance_tiles(self, sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
         """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""
         A = X / sigma
-        D: Array = cdist(A, A if Z is None else Z / sigma, "cityblock")
-        return D
+        B = A if Z is None else Z / sigma
+
+        def tile(rows: slice, columns: slice, out: Array) -> Array:
+            D: Array = cdist(A[rows], B[columns], "cityblock", out=out)
+            return D
+
+        return tile
 
     def profile(self, D: Array) -> Array:
         np.negative(D, out=D)

@@ -1,0 +1,59 @@
+"""Squared Euclidean distances of tiles, by one matrix product each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from kernalign._typing import Array
+
+#: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits: taken directly.
+CANCELLED = 1e-8
+
+
+class SquaredDistances:
+    """|x_i - z_j|^2 / sigma^2 of any rows i and j, from what is prepared once for all of them."""
+
+    def __init__(self, sigma: Array, X: Array, Z: Array | None = None):
+        # Any common shift leaves D as it is; one to the middle of the data keeps
+        # |a|^2 - 2a'b + |b|^2 from cancelling.
+        shift = middle(X if Z is None else Z)
+        self.with_itself = Z is None
+        # |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
+        self.left = _scaled(X, shift, sigma)
+        self.right = self.left.copy() if Z is None else _scaled(Z, shift, sigma)
+        self.right[:, -2:] = self.right[:, :-3:-1].copy()
+        self.right[:, :-2] *= -2
+
+    def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
+        """D of some rows and columns."""
+        left, right = self.left[rows], self.right[columns]
+        D: Array = np.matmul(left, right.T, out=out)
+        a2, b2 = left[:, -2], right[:, -1]
+        same = self.with_itself and rows == columns
+        if same:
+            np.fill_diagonal(D, np.inf)
+        if D.min(initial=np.inf) < CANCELLED * (a2.max(initial=0.0) + b2.max(initial=0.0)):
+            i, j = np.nonzero(CANCELLED * np.add.outer(a2, b2) > D)
+            D[i, j] = ((left[i, :-2] + 0.5 * right[j, :-2]) ** 2).sum(axis=1)
+        if same:
+            np.fill_diagonal(D, 0)
+        return D
+
+
+def _scaled(X: Array, shift: Array, sigma: Array) -> Array:
+    """Rows (a, |a|^2, 1) with a = (x - shift) / sigma."""
+    n, d = X.shape
+    rows = np.empty((n, d + 2))
+    A = rows[:, :d]
+    np.subtract(X, shift, out=A)
+    A /= sigma
+    np.einsum("ik,ik->i", A, A, out=rows[:, d])
+    rows[:, d + 1] = 1.0
+    return rows
+
+
+def middle(X: Array) -> Array:
+    """The median of a few rows: near the middle whatever the outliers."""
+    few = X[:: max(1, len(X) // 9)]
+    found: Array = np.sort(few, axis=0)[len(few) // 2]
+    return found
