@@ -7,6 +7,7 @@ one number a row, are gathered; of the rows only samples are, of a size that doe
 
 from __future__ import annotations
 
+import os
 from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
@@ -17,8 +18,13 @@ from kernalign._typing import Array, IntArray
 from kernalign.features import FeatureMap, NormalEquations, normal_equations
 from kernalign.gram.pairs import Pass, Passed, RemoteRows, Share, Summary, add
 
-#: Blocks of a pass: about this many, so that workers are even, within these limits of rows.
-BLOCKS, FEWEST, MOST = 12, 256, 4096
+#: A pass is about this many tasks for each thread of the cluster: with fewer some threads would
+#: wait for others at its end, more cost a few milliseconds each.
+TASKS = 16
+#: Rows of a block, and of a block of features.
+FEWEST, MOST, MOST_FEATURES = 256, 8192, 4096
+#: Shares are added up this many at a time, fewer where those that wait could take more bytes.
+TOGETHER, WAITING = 8, 1 << 28
 #: Rows and columns of a tile.
 TILE = 256
 
@@ -122,24 +128,31 @@ class DaskRows(RemoteRows):
         blocks, spans = self._blocks()
         sent = dask.delayed(this)
         factors = [dask.delayed(factor[a:b]) for a, b in spans]
+        lefts: list[list[Any]] = [[] for _ in blocks]
+        rights: list[list[Any]] = [[] for _ in blocks]
         sums: list[Any] = [None] * len(blocks)
+        most = max(b - a for a, b in spans)
+        together = WAITING // (len(blocks) * 2 * 8 * this.width * most)
+        together = int(np.clip(together, 1, TOGETHER))
         for i, j in combinations_with_replacement(range(len(blocks)), 2):
             other = None if i == j else blocks[j]
             share = dask.delayed(_share)(sent, blocks[i], other, factors[i], factors[j])
-            # Chains free a share as soon as it is added, so that few are alive at a time.
-            sums[i] = dask.delayed(_add_left)(sums[i], share)
+            lefts[i].append(share)
             if i != j:
-                sums[j] = dask.delayed(_add_right)(sums[j], share)
+                rights[j].append(share)
+            # Chains free shares as soon as they are added, so that few are alive at a time.
+            for k in {i, j}:
+                if len(lefts[k]) + len(rights[k]) == together:
+                    sums[k] = dask.delayed(_add)(sums[k], lefts[k], rights[k])
+                    lefts[k], rights[k] = [], []
         finished = [
-            dask.delayed(_finish)(part, some, this.kept)
-            for part, some in zip(sums, factors, strict=True)
+            dask.delayed(_finish)(*parts, this.kept)
+            for parts in zip(sums, lefts, rights, factors, strict=True)
         ]
         first, *others = dask.compute(*finished)
-        summary, products, diagonal = first
         for part in others:
-            summary = summary + part[0]
-            products, diagonal = add(products, part[1]), add(diagonal, part[2])
-        return Passed(summary, products, diagonal)
+            first = first + part
+        return first
 
     def normal_equations(
         self, features: FeatureMap, Y: Array, weight: Array, rows: Any = None
@@ -153,8 +166,8 @@ class DaskRows(RemoteRows):
         sent = dask.delayed(features)
         parts = []
         for chunk, a, b in zip(self.chunks, self.starts[:-1], self.starts[1:], strict=True):
-            for start in range(a, b, MOST):
-                span = slice(start, min(start + MOST, b))
+            for start in range(a, b, MOST_FEATURES):
+                span = slice(start, min(start + MOST_FEATURES, b))
                 if used[span].any():
                     local = slice(span.start - a, span.stop - a)
                     parts.append(
@@ -173,15 +186,27 @@ class DaskRows(RemoteRows):
     def _blocks(self) -> tuple[list[Any], list[tuple[int, int]]]:
         """Chunks cut into blocks of even size, and the rows of each."""
         dask = require()
-        size = int(np.clip(len(self) // BLOCKS, FEWEST, MOST))
+        # As many tasks as there are pairs of blocks.
+        number = np.ceil(np.sqrt(2 * TASKS * _threads()))
+        size = int(np.clip(np.ceil(len(self) / number), FEWEST, MOST))
         blocks, spans = [], []
         for chunk, start, length in zip(self.chunks, self.starts, self.lengths, strict=False):
             pieces = max(1, round(length / size))
             edges = np.linspace(0, length, pieces + 1).astype(int)
             for a, b in pairwise(edges):
-                blocks.append(dask.delayed(_slice)(chunk, a, b))
+                blocks.append(chunk if pieces == 1 else dask.delayed(_slice)(chunk, a, b))
                 spans.append((int(start + a), int(start + b)))
         return blocks, spans
+
+
+def _threads() -> int:
+    """Threads that tasks will run on: those of the cluster, or of this machine."""
+    try:
+        from distributed import default_client
+
+        return max(1, sum(default_client().nthreads().values()))
+    except (ImportError, ValueError):
+        return os.cpu_count() or 1
 
 
 def gathered(y: Any, what: str, n: int) -> Any:
@@ -255,31 +280,33 @@ def _share(this: Pass, A: Array, B: Array | None, left: Array, right: Array) -> 
     return this.share(A, B, left, right, TILE)
 
 
-def _add_left(total: Share | None, share: Share) -> Share:
-    """Sums of the first block's rows, and what belongs to the pair."""
-    if total is None:
-        return Share(share.left, None, share.with_target, share.products, share.diagonal)
-    return Share(
-        total.left + share.left,
-        None,
-        total.with_target + share.with_target,
-        add(total.products, share.products),
-        add(total.diagonal, share.diagonal),
-    )
+def _add(total: Share | None, lefts: list[Share], rights: list[Share]) -> Share:
+    """Sums of one block's rows: of pairs in which it is first, with what belongs to the pair, and
+    of pairs in which it is second."""
+    parts = [Share(share.left, None, *_of_pair(share)) for share in lefts]
+    for share in rights:
+        assert share.right is not None
+        parts.append(Share(share.right, None, np.zeros_like(share.with_target)))
+    first, *others = parts if total is None else [total, *parts]
+    sums = first.left.copy()
+    with_target, products, diagonal = _of_pair(first)
+    for part in others:
+        sums += part.left
+        with_target = with_target + part.with_target
+        products, diagonal = add(products, part.products), add(diagonal, part.diagonal)
+    return Share(sums, None, with_target, products, diagonal)
 
 
-def _add_right(total: Share | None, share: Share) -> Share:
-    """Sums of the second block's rows."""
-    assert share.right is not None
-    if total is None:
-        return Share(share.right, None, np.zeros_like(share.with_target))
-    sums = total.left + share.right
-    return Share(sums, None, total.with_target, total.products, total.diagonal)
+def _of_pair(share: Share) -> tuple[Array, Array | None, Array | None]:
+    return share.with_target, share.products, share.diagonal
 
 
-def _finish(total: Share, factor: Array, kept: int) -> tuple[Summary, Array | None, Array | None]:
-    summary = Summary.of(total.left, factor[:, 0], total.with_target, kept)
-    return summary, total.products, total.diagonal
+def _finish(
+    total: Share | None, lefts: list[Share], rights: list[Share], factor: Array, kept: int
+) -> Passed:
+    whole = _add(total, lefts, rights)
+    summary = Summary.of(whole.left, factor[:, 0], whole.with_target, kept)
+    return Passed(summary, whole.products, whole.diagonal)
 
 
 def _normal(

@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -12,6 +13,7 @@ import pandas
 import pytest
 from sklearn.model_selection import cross_val_score
 
+import kernalign.dask
 from kernalign import (
     ContinuousAlignment,
     Gaussian,
@@ -79,6 +81,23 @@ def test_chunks_of_unequal_and_unknown_length():
     learner = ContinuousAlignment().fit(parts[list("abcd")], parts["y"])
     same_kernel(learner.kernel_, near)
     assert list(learner.feature_names_in_) == list("abcd")
+
+
+@pytest.mark.parametrize("waiting", [1, 1 << 28], ids=["one by one", "together"])
+def test_shares_add_up_however_many_wait(waiting, monkeypatch):
+    X, y = problem(1500)
+    near = ContinuousAlignment().fit(X, y).kernel_
+    monkeypatch.setattr(kernalign.dask, "FEWEST", 100)
+    monkeypatch.setattr(kernalign.dask, "MOST", 120)
+    monkeypatch.setattr(kernalign.dask, "WAITING", waiting)
+    same_kernel(ContinuousAlignment().fit(unequal(X, 700, 90), y).kernel_, near)
+
+
+def test_without_a_cluster_threads_of_this_process_do_it():
+    X, y = problem()
+    with dask.config.set(scheduler="threads"):
+        far = ContinuousAlignment().fit(da.from_array(X, chunks=(400, -1)), y).kernel_
+    same_kernel(far, ContinuousAlignment().fit(X, y).kernel_)
 
 
 def test_a_sample_is_gathered_for_other_families():

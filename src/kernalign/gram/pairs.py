@@ -94,6 +94,13 @@ class Passed:
     products: Array | None
     diagonal: Array | None
 
+    def __add__(self, other: Passed) -> Passed:
+        return Passed(
+            self.summary + other.summary,
+            add(self.products, other.products),
+            add(self.diagonal, other.diagonal),
+        )
+
 
 class RemoteRows(ABC):
     """Rows that live elsewhere, in blocks: on the workers of a cluster.
