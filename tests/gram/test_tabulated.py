@@ -90,6 +90,20 @@ def test_semigroup_sums_at_the_nodes(case, kind, d):
     assert error[np.ix_(inside, inside)].max() <= 1e-5
 
 
+def test_pairs_too_far_apart_to_be_seen_are_left_out():
+    """Two distant clusters: between them every narrow kernel is far below rounding."""
+    s = setup(named("gaussian"), "fractional", n=64, d=2)
+    X = s.X.copy()
+    X[32:] += 1e3
+    sigmas = 2.0 ** -(np.arange(30) / 4) * 2e3
+    kernels = [s.families[0].at(sigma) for sigma in sigmas]
+    found = semigroup_products(s.families[0], sigmas, X, s.target)
+    exact = dictionary_products(kernels, X, s.target)
+    np.testing.assert_allclose(found.with_target, exact.with_target, rtol=1e-9)
+    np.testing.assert_allclose(found.trace, exact.trace, rtol=1e-9)
+    np.testing.assert_allclose(np.diag(found.between), np.diag(exact.between), rtol=1e-9)
+
+
 tabulated_cases = pytest.mark.parametrize(
     "case",
     named(

@@ -293,6 +293,24 @@ def test_statistic_serves_every_parameter(case):
 
 
 @scalar_cases
+def test_tiles_are_parts_of_the_whole(case):
+    """On and off the diagonal, written to the array that is given."""
+    p = problem(case)
+    for Z in (None, p.Z):
+        whole = p.family.statistic(p.X, Z)
+        tiles = p.family.statistic_tiles(p.X, Z)
+        for rows, columns in ((slice(0, 4), slice(0, 4)), (slice(0, 4), slice(4, 7))):
+            part = whole[rows, columns]
+            out = np.full(part.shape, np.nan)
+            assert tiles(rows, columns, out) is out
+            np.testing.assert_allclose(out, part, rtol=1e-12, atol=1e-13)
+            K = np.full_like(part, np.nan)
+            p.family.from_statistic_into(K, out, p.sigma)
+            np.testing.assert_allclose(K, p.family.from_statistic(part, p.sigma), rtol=1e-11)
+            np.testing.assert_allclose(out, part, rtol=1e-12, atol=1e-13)
+
+
+@scalar_cases
 def test_semigroup_products_are_members(case):
     """kappa_sigma kappa_tau = kappa_rho with rho^-a = sigma^-a + tau^-a."""
     if not case.family.semigroup:
