@@ -25,10 +25,11 @@ class Ground:
     @classmethod
     def of(cls, families: list[Family], X: Array, rng: np.random.Generator) -> Ground:
         tied = [family.tied() or family for family in families]
-        spaces, tied_spaces = (
-            [family.search_space(family.select(X), rng) for family in group]
-            for group in (families, tied)
-        )
+        spaces = [family.search_space(family.select(X), rng) for family in families]
+        tied_spaces = [
+            space if bound is family else bound.search_space(bound.select(X), rng)
+            for family, space, bound in zip(families, spaces, tied, strict=True)
+        ]
         return cls(families, spaces, tied, tied_spaces)
 
     @property
