@@ -173,9 +173,9 @@ def test_sampled_kernel_serves_the_choice_and_the_fit(monkeypatch):
     passes = []
     real = linear.normal_equations
 
-    def counting(features, X, Y, weight, rows=None):
+    def counting(features, X, Y, weight, rows=None, kept=None):
         passes.append(len(X) if rows is None else len(rows))
-        return real(features, X, Y, weight, rows)
+        return real(features, X, Y, weight, rows, kept)
 
     monkeypatch.setattr(linear, "normal_equations", counting)
     model = KernelClassifier(learner, solver="nystroem", n_components=50).fit(X, y)

@@ -56,6 +56,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         the Gram matrix. The others take least squares for the machine (-1/+1 by class) and cost
         O(n): "nystroem" on features of landmarks, "fourier" on random features (exact ones for
         Fourier and Linear kernels); "cg" solves for all rows by preconditioned conjugate gradients.
+        On features the machine is a squared hinge instead where held-out rows say that it is
+        better; it is tried where the features of all rows, in single precision, fit in
+        scikit-learn's `working_memory` (89,000 rows by default), and not on Dask arrays.
         The kernel is then learned on a sample of many rows (`Sampled`) and, beyond 10,000
         rows and where `cv` is a number, C is chosen on one share of the rows held out. "auto" is
         "exact" up to 4000 rows, and wherever the machine is given, else "nystroem", or "fourier"

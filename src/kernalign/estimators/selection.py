@@ -76,7 +76,7 @@ def select(
         for out in stages.path(problem.rows(train), part, values):
             record = held[out.candidate]
             record.outputs.append(out.values)
-            record.losses.append(loss(part.y, out.values))
+            record.losses.append(_losses(loss, part.y, out.values))
             record.alignments.append(out.alignment)
     if not tests:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
@@ -94,6 +94,13 @@ def select(
         held_out=held_out,
         honest=_honest(held, weights),
     )
+
+
+def _losses(loss: Loss, y: Array, outputs: Array) -> Array:
+    """(values, rows); infinite at a C that was not tried, whose outputs are NaN."""
+    losses = loss(y, outputs)
+    losses[np.isnan(outputs.reshape(len(outputs), -1)).all(axis=1)] = np.inf
+    return losses
 
 
 def _mean_losses(held: Held, weights: Sequence[Array], folds: Iterable[int]) -> Array:
