@@ -138,6 +138,8 @@ def test_samples_where_cost_grows_faster_than_rows():
     one, many, waves = Gaussian(), Gaussian(ard=True), Fourier()
     for few in (ContinuousAlignment(one), ContinuousAlignment()):
         assert on_sample(few, 20_000) is few
+        # Rows are left for the choice of C.
+        assert on_sample(few, 10_000, free=2000).max_rows == 8000
     for family, n, largest in ((one, 20_001, 20_000), (None, 10**6, 20_000), (many, 5000, 4000)):
         wrapped = on_sample(ContinuousAlignment(family), n)
         assert isinstance(wrapped, Sampled)
@@ -158,7 +160,7 @@ def test_samples_where_cost_grows_faster_than_rows():
 def test_c_is_chosen_on_rows_that_the_sample_does_not_hold():
     y = np.repeat([0.0, 1.0], [300, 100])[:, None]
     used = np.arange(0, 400, 2)
-    train, test = held_out_split(Target(y, np.ones(400)), 0.2, used)
+    train, test = held_out_split(Target(y, np.ones(400)), 80, used)
     assert sorted([*train, *test]) == list(range(400))
     assert len(test) == 80
     assert not set(test) & set(used)

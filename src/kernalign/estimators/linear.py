@@ -44,8 +44,9 @@ EXACT_ROWS = 4000
 FEATURES = 3000
 #: The largest samples: of families that are summed in one pass, and of all others.
 STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
-#: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many.
-FOLDS_ROWS, HELD_OUT = 10_000, 20_000
+#: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many:
+#: no number of rows then costs more than a larger one.
+FOLDS_ROWS, HELD_OUT = EXACT_ROWS, 20_000
 
 
 #: Machines of the second stage.
@@ -108,7 +109,9 @@ class LinearStages(Stages):
             # The interval is in the history; only who asks for a sample is warned of its size.
             if not isinstance(learner, Sampled):
                 warnings.simplefilter("ignore", SampleWarning)
-            sampled = on_sample(learner, len(problem.X), isinstance(problem.X, RemoteRows))
+            remote = isinstance(problem.X, RemoteRows)
+            free = held_out_rows(self.n_rows, cv) if self._holds_out(problem) else 0
+            sampled = on_sample(learner, self.n_rows, remote, free)
             self.fitted = clone(sampled).fit_target(
                 problem.X, problem.target, problem.feature_names
             )
@@ -133,11 +136,14 @@ class LinearStages(Stages):
 
     def splits(self, folds: Any, problem: Problem) -> Any:
         """One random share of many rows held out, in the place of folds that nobody gave."""
-        given = not isinstance(self.cv, int | np.integer)
-        few = len(problem.X) <= FOLDS_ROWS and not isinstance(problem.X, RemoteRows)
-        if folds is None or given or few:
+        if folds is None or not self._holds_out(problem):
             return folds
-        return [held_out_split(problem.target, 1 / int(self.cv), getattr(self.fitted, "rows_", ()))]
+        number = held_out_rows(self.n_rows, self.cv)
+        return [held_out_split(problem.target, number, getattr(self.fitted, "rows_", ()))]
+
+    def _holds_out(self, problem: Problem) -> bool:
+        given = not isinstance(self.cv, int | np.integer)
+        return not given and (self.n_rows > FOLDS_ROWS or isinstance(problem.X, RemoteRows))
 
     def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
         kernel = self._kernel_for(train)
@@ -257,10 +263,11 @@ class LinearStages(Stages):
         return NystroemMap.on(kernel, X, self.n_components, rng)
 
 
-def on_sample(learner: Learner, n: int, remote: bool = False) -> Learner:
+def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> Learner:
     """The learner itself, or on a sample where its cost or memory grow faster than the rows.
 
     remote : whether the rows are not in memory; only one pass over pairs can be sent to them.
+    free : rows that the sample leaves for the choice of C, which then needs no kernel of its own.
     """
     if isinstance(learner, Sampled):
         return learner
@@ -269,9 +276,12 @@ def on_sample(learner: Learner, n: int, remote: bool = False) -> Learner:
         return learner
     one_pass = bool(members) and all(is_scalar(member) for member in members)
     largest = STREAMED_SAMPLE if one_pass else DENSE_SAMPLE
-    if remote and not (one_pass and all(member.columns is None for member in members)):
-        return Sampled(learner, max_rows=largest)
-    return learner if n <= largest else Sampled(learner, max_rows=largest)
+    if remote:
+        everywhere = one_pass and all(member.columns is None for member in members)
+        return learner if everywhere and n <= largest else Sampled(learner, max_rows=largest)
+    if n <= largest and not free:
+        return learner
+    return Sampled(learner, max_rows=min(largest, n - free))
 
 
 def _members(learner: Learner) -> list[Family]:
@@ -282,10 +292,14 @@ def _members(learner: Learner) -> list[Family]:
     return family.members() if isinstance(family, Family) else []
 
 
-def held_out_split(target: Target, share: float, used: Any) -> tuple[IntArray, IntArray]:
-    """(train, test): a random share of each class held out, from rows that no learner has seen."""
+def held_out_rows(n: int, cv: int) -> int:
+    """How many rows are held out: as many as in a fold, up to a limit."""
+    return max(1, min(n // int(cv), HELD_OUT))
+
+
+def held_out_split(target: Target, number: int, used: Any) -> tuple[IntArray, IntArray]:
+    """(train, test): so many rows, of each class in proportion, that no learner has seen."""
     n = len(target.weight)
-    number = max(1, min(int(n * share), HELD_OUT))
     order = stratified_order(target, np.random.default_rng(0))
     free = np.ones(n, dtype=bool)
     free[np.asarray(used, dtype=np.intp)] = False

@@ -17,6 +17,8 @@ from kernalign.estimators.stages import Candidate, Problem, Stages
 
 #: Relative rounding that a comparison with a standard error forgives.
 ROUNDING = 1e-9
+#: Parts of the rows of a single split.
+PARTS = 5
 
 Split = tuple[Any, Any]
 Loss = Callable[[Array, Array], Array]
@@ -151,7 +153,12 @@ def _within_a_standard_error(d: Array, weight: Array) -> bool:
 
 
 def _honest(held: dict[Candidate, Held], weights: Sequence[Array]) -> tuple[float, float]:
-    """Mean loss of each fold under the choice of the others, and the standard error of the mean."""
+    """Mean loss of each fold under the choice of the others, and the standard error of the mean.
+
+    The rows of a single split are cut into parts that judge each other's choice in the same way.
+    """
+    if len(weights) == 1:
+        held, weights = _in_parts(held, weights[0])
     number = len(weights)
     if number < 2:
         return float("nan"), float("nan")
@@ -164,6 +171,16 @@ def _honest(held: dict[Candidate, Held], weights: Sequence[Array]) -> tuple[floa
     mean = float(share @ means)
     spread = float(share @ (np.array(means) - mean) ** 2)
     return mean, float(np.sqrt(spread / (number - 1)))
+
+
+def _in_parts(
+    held: dict[Candidate, Held], weight: Array
+) -> tuple[dict[Candidate, Held], list[Array]]:
+    """The losses of one split as those of several, of random rows."""
+    order = np.random.default_rng(0).permutation(len(weight))
+    parts = np.array_split(order, min(PARTS, len(weight)))
+    losses = {c: Held(losses=[held[c].losses[0][:, part] for part in parts]) for c in held}
+    return losses, [weight[part] for part in parts]
 
 
 def splits_of_used_rows(splits: Iterable[Split], used: Any) -> list[Split]:
