@@ -22,6 +22,7 @@ from kernalign import (
 )
 from kernalign.estimators import linear
 from kernalign.estimators.linear import held_out_split, on_sample
+from kernalign.estimators.preselection import deciding_rows
 from kernalign.gram import Target
 
 KERNELS = UniformWeights(Gaussian().grid(2, 1.0, 4.0))
@@ -155,6 +156,11 @@ def test_samples_where_cost_grows_faster_than_rows():
     assert isinstance(on_sample(UniformWeights(), 100, remote=True), Sampled)
     given = Sampled(max_rows=50)
     assert on_sample(given, 10**6) is given
+
+
+def test_rows_that_decide_between_kernels_cost_the_same_for_any_number_of_features():
+    assert [deciding_rows(d) for d in (2, 100, 400)] == [2000, 2000, 1000]
+    assert deciding_rows(784) ** 2 * 784 <= 2000**2 * 100
 
 
 def test_c_is_chosen_on_rows_that_the_sample_does_not_hold():
