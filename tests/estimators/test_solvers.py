@@ -21,7 +21,7 @@ from kernalign import (
     UniformWeights,
 )
 from kernalign.estimators import linear
-from kernalign.estimators.linear import held_out_split, on_sample
+from kernalign.estimators.linear import default_features, held_out_split, on_sample
 from kernalign.estimators.preselection import deciding_rows
 from kernalign.gram import Target
 
@@ -156,6 +156,19 @@ def test_samples_where_cost_grows_faster_than_rows():
     assert isinstance(on_sample(UniformWeights(), 100, remote=True), Sampled)
     given = Sampled(max_rows=50)
     assert on_sample(given, 10**6) is given
+
+
+def test_features_are_more_where_there_are_rows_for_them():
+    sizes = np.unique(np.geomspace(100, 1e7, 300).astype(int))
+    number = np.array([default_features(n, "auto") for n in sizes])
+    assert (number[(sizes <= 30_000) | (sizes >= 250_000)] == 3000).all()
+    more = number > 3000
+    assert (sizes[more] >= 10 * number[more]).all()
+    assert number.max() > 6000
+    # Sums cost n times the square: never less for more rows, but for whole numbers.
+    cost = sizes * number.astype(float) ** 2
+    assert (cost[1:] >= cost[:-1] * (1 - 1e-3)).all()
+    assert default_features(60_000, "cg") == 3000
 
 
 def test_rows_that_decide_between_kernels_cost_the_same_for_any_number_of_features():

@@ -58,13 +58,14 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         Fourier and Linear kernels); "cg" solves for all rows by preconditioned conjugate gradients.
         On features the machine is a squared hinge instead where held-out rows say that it is
         better; it is tried where the features of all rows, in single precision, fit in
-        scikit-learn's `working_memory` (89,000 rows by default), and not on Dask arrays.
+        scikit-learn's `working_memory` (52,000 rows by default), and not on Dask arrays.
         The kernel is then learned on a sample of many rows (`Sampled`) and, beyond 4000 rows and
         where `cv` is a number, C is chosen on one share of the rows, outside the sample. "auto" is
         "exact" up to 4000 rows, and wherever the machine is given, else "nystroem", or "fourier"
         where its features are exact.
     n_components : int or None
-        Features, or landmarks, of the solvers that have them; 3000 by default.
+        Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
+        and 250,000 rows as many more, up to 6000, as make them cost what 250,000 rows do.
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment and for the machine.
 

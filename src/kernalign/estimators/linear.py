@@ -42,6 +42,8 @@ SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 EXACT_ROWS = 4000
 #: Features by default; a constant, so that cost grows as the number of rows and no faster.
 FEATURES = 3000
+#: There are more where each has so many rows, and all cost no more than those of so many rows.
+ROWS_PER_FEATURE, AS_MANY_ROWS = 10, 250_000
 #: The largest samples: of families that are summed in one pass, and of all others.
 STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
 #: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many:
@@ -101,9 +103,11 @@ class LinearStages(Stages):
         loss: Any = None,
     ):
         self.nested = nested
-        self.n_components = FEATURES if n_components is None else int(n_components)
-        self.n_classes = int(problem.y.max()) + 1 if classes else 0
         self.n_rows = len(problem.X)
+        self.n_components = default_features(self.n_rows, solver)
+        if n_components is not None:
+            self.n_components = int(n_components)
+        self.n_classes = int(problem.y.max()) + 1 if classes else 0
         self.cv = cv
         with warnings.catch_warnings():
             # The interval is in the history; only who asks for a sample is warned of its size.
@@ -261,6 +265,17 @@ class LinearStages(Stages):
         if self.solver == "fourier":
             return ExplicitMap(kernel, self.n_components, X.shape[1], rng)
         return NystroemMap.on(kernel, X, self.n_components, rng)
+
+
+def default_features(n: int, solver: str) -> int:
+    """Features for so many rows: their sums cost n times the square, and never less for more rows.
+
+    For "cg" they only precondition.
+    """
+    if solver == "cg":
+        return FEATURES
+    affordable = int(FEATURES * np.sqrt(AS_MANY_ROWS / n))
+    return max(FEATURES, min(n // ROWS_PER_FEATURE, affordable))
 
 
 def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> Learner:
