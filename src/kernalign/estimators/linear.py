@@ -121,7 +121,8 @@ class LinearStages(Stages):
             )
         self.solver = self._resolved(solver)
         self.candidates = (SQUARES, HINGE) if self._keeps(problem) else (SQUARES,)
-        self._hinge = HingePath(loss)
+        # Not needed after the fit, and then not saved with the model.
+        self._hinge: HingePath | None = HingePath(loss) if HINGE in self.candidates else None
         self._sums: Sums | None = None
 
     def _keeps(self, problem: Problem) -> bool:
@@ -161,14 +162,14 @@ class LinearStages(Stages):
         found = outputs(features, models, test.X)
         # Alignment between all rows held out and all others is a pass over pairs: not known here.
         yield Outputs(SQUARES, _flat(found), np.nan)
-        if kept is not None:
+        if kept is not None and self._hinge is not None:
             Y, weight = self._outputs_of(train.y), train.target.weight
             hinge = SquaredHinge(kept[: len(train.X)], Y, weight, sums, features.root)
             out = self._hinge.outputs(hinge, features, models, found, test, values)
             yield Outputs(HINGE, _flat(out), np.nan)
 
     def train(self, problem: Problem, candidate: Candidate, C: float) -> Trained:
-        known, self._sums = self._sums, None
+        known, self._sums, self._hinge = self._sums, None, None
         if self.solver == "cg":
             features = known.features if known else self._features(self.fitted.kernel_, problem.X)
             coefficients, constant = ridge_by_conjugate_gradients(
