@@ -87,7 +87,7 @@ class LinearStages(Stages):
     kept (`estimators.hinge`), not on rows elsewhere and not by "cg".
 
     solver : "auto", "nystroem", "fourier" or "cg"; `self.solver` says what "auto" became.
-    loss : by which C is chosen; None for a response.
+    loss : by which C is chosen; the squared hinge finds with it where to look.
     """
 
     def __init__(
