@@ -105,6 +105,40 @@ def test_no_row_has_a_say_in_the_choice_that_it_judges():
     assert found.honest[0] == 1.0
 
 
+def test_rows_of_a_single_split_judge_each_others_choice():
+    target = Target(np.zeros((N, 1)), np.ones(N))
+    problem = Problem(np.arange(N, dtype=float)[:, None], np.zeros(N), target, None)
+    split = [(np.arange(0), np.arange(N))]
+
+    def found(*losses):
+        return select(Told(list(losses)), problem, VALUES, split, AS_TOLD)
+
+    # One candidate: the mean and, nearly, the standard error of the mean of its rows.
+    one = found(wrong(*range(0, N, 4)))
+    assert one.honest[0] == pytest.approx(0.25)
+    assert 0 < one.honest[1] < 0.15
+    # Coins: the best of many was lucky where it was chosen, and is a coin where it is judged.
+    rng = np.random.default_rng(0)
+    draws = [found(*(rng.random((10, 2, N)) < 0.5).astype(float)) for _ in range(100)]
+    lucky = [min(losses.min() for losses in draw.errors.values()) for draw in draws]
+    honest = np.array([draw.honest for draw in draws])
+    assert np.mean(lucky) < 0.4
+    # 4000 rows judge, each with a standard deviation of a half.
+    assert abs(honest[:, 0].mean() - 0.5) < 3 * 0.5 / np.sqrt(100 * N)
+    # And the standard error is that of the mean of N coins.
+    assert np.sqrt((honest[:, 1] ** 2).mean()) == pytest.approx(0.5 / np.sqrt(N), rel=0.15)
+
+
+def test_a_value_of_c_that_was_not_tried_is_not_chosen():
+    untried = np.zeros((2, N))
+    untried[0] = np.nan
+    untried[1, 0] = 1.0
+    found = choose(untried)
+    assert found.C == 2.0
+    np.testing.assert_array_equal(found.errors[Candidate(0)], [np.inf, 1 / N])
+    assert found.honest[0] == pytest.approx(1 / N)
+
+
 def test_the_honest_error_of_a_single_candidate_is_its_error():
     found = choose(wrong(*range(0, N, 5)))
     assert found.honest[0] == pytest.approx(found.errors[Candidate(0)].min())

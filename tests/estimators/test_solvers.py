@@ -21,7 +21,8 @@ from kernalign import (
     UniformWeights,
 )
 from kernalign.estimators import linear
-from kernalign.estimators.linear import held_out_split, on_sample
+from kernalign.estimators.linear import default_features, held_out_split, on_sample
+from kernalign.estimators.preselection import deciding_rows
 from kernalign.gram import Target
 
 KERNELS = UniformWeights(Gaussian().grid(2, 1.0, 4.0))
@@ -42,6 +43,11 @@ def classes(n=300, number=2):
 
 
 # --- the same solution ---------------------------------------------------------------------------
+
+
+def only_least_squares(monkeypatch):
+    """As where features of all rows cannot be kept, and the squared hinge is not tried."""
+    monkeypatch.setattr(linear, "features_fit", lambda rows, n_features: False)
 
 
 @pytest.mark.parametrize("solver", ["nystroem", "cg"])
@@ -69,7 +75,8 @@ def test_all_rows_as_landmarks_are_kernel_ridge_regression(solver, weighted):
 
 @pytest.mark.parametrize("solver", APPROXIMATE)
 @pytest.mark.parametrize("number", [2, 3])
-def test_classes_are_least_squares_on_signs(solver, number):
+def test_classes_are_least_squares_on_signs(solver, number, monkeypatch):
+    only_least_squares(monkeypatch)
     X, y, X_test, y_test = classes(number=number)
     model = KernelClassifier(WIDE, solver=solver, n_components=150).fit(X, y)
     decision = model.decision_function(X_test)
@@ -138,6 +145,8 @@ def test_samples_where_cost_grows_faster_than_rows():
     one, many, waves = Gaussian(), Gaussian(ard=True), Fourier()
     for few in (ContinuousAlignment(one), ContinuousAlignment()):
         assert on_sample(few, 20_000) is few
+        # Rows are left for the choice of C.
+        assert on_sample(few, 10_000, free=2000).max_rows == 8000
     for family, n, largest in ((one, 20_001, 20_000), (None, 10**6, 20_000), (many, 5000, 4000)):
         wrapped = on_sample(ContinuousAlignment(family), n)
         assert isinstance(wrapped, Sampled)
@@ -155,10 +164,28 @@ def test_samples_where_cost_grows_faster_than_rows():
     assert on_sample(given, 10**6) is given
 
 
+def test_features_are_more_where_there_are_rows_for_them():
+    sizes = np.unique(np.geomspace(100, 1e7, 300).astype(int))
+    number = np.array([default_features(n, "auto") for n in sizes])
+    assert (number[(sizes <= 30_000) | (sizes >= 250_000)] == 3000).all()
+    more = number > 3000
+    assert (sizes[more] >= 10 * number[more]).all()
+    assert number.max() > 6000
+    # Sums cost n times the square: never less for more rows, but for whole numbers.
+    cost = sizes * number.astype(float) ** 2
+    assert (cost[1:] >= cost[:-1] * (1 - 1e-3)).all()
+    assert default_features(60_000, "cg") == 3000
+
+
+def test_rows_that_decide_between_kernels_cost_the_same_for_any_number_of_features():
+    assert [deciding_rows(d) for d in (2, 100, 400)] == [2000, 2000, 1000]
+    assert deciding_rows(784) ** 2 * 784 <= 2000**2 * 100
+
+
 def test_c_is_chosen_on_rows_that_the_sample_does_not_hold():
     y = np.repeat([0.0, 1.0], [300, 100])[:, None]
     used = np.arange(0, 400, 2)
-    train, test = held_out_split(Target(y, np.ones(400)), 0.2, used)
+    train, test = held_out_split(Target(y, np.ones(400)), 80, used)
     assert sorted([*train, *test]) == list(range(400))
     assert len(test) == 80
     assert not set(test) & set(used)
@@ -173,11 +200,12 @@ def test_sampled_kernel_serves_the_choice_and_the_fit(monkeypatch):
     passes = []
     real = linear.normal_equations
 
-    def counting(features, X, Y, weight, rows=None):
+    def counting(features, X, Y, weight, rows=None, kept=None):
         passes.append(len(X) if rows is None else len(rows))
-        return real(features, X, Y, weight, rows)
+        return real(features, X, Y, weight, rows, kept)
 
     monkeypatch.setattr(linear, "normal_equations", counting)
+    only_least_squares(monkeypatch)
     model = KernelClassifier(learner, solver="nystroem", n_components=50).fit(X, y)
     assert passes == [480, 120]
     # The same machine from one pass over all rows.

@@ -149,6 +149,7 @@ class KernelPredictor(KernelEstimator):
             nested=self.nested,
             cv=self.cv,
             classes=classes,
+            loss=loss,
         )
 
     def _checked_learners(self, n_features: int) -> list[Learner]:

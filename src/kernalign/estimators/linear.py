@@ -1,14 +1,14 @@
 """Second stages that cost O(n): a linear machine on features of the learned kernel.
 
 The kernel is learned on a sample of many rows, C is chosen on rows that the sample does not hold,
-and one pass over the rows gives the sums from which the machine follows at every C.
+and one pass over the rows gives the sums from which least squares follow at every C.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from sklearn.base import clone
 
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import AlignmentWarning, SampleWarning
+from kernalign.estimators.hinge import PRECISION, HingePath, features_fit
+from kernalign.estimators.losses import Loss
 from kernalign.estimators.machines import scores
 from kernalign.estimators.stages import Candidate, Outputs, Problem, Stages, Trained
 from kernalign.features import (
@@ -24,6 +26,7 @@ from kernalign.features import (
     LinearModel,
     NormalEquations,
     NystroemMap,
+    SquaredHinge,
     has_exact_features,
     normal_equations,
 )
@@ -40,10 +43,28 @@ SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 EXACT_ROWS = 4000
 #: Features by default; a constant, so that cost grows as the number of rows and no faster.
 FEATURES = 3000
+#: There are more where each has so many rows, and all cost no more than those of so many rows.
+ROWS_PER_FEATURE, AS_MANY_ROWS = 10, 250_000
 #: The largest samples: of families that are summed in one pass, and of all others.
 STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
-#: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many.
-FOLDS_ROWS, HELD_OUT = 10_000, 20_000
+#: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many:
+#: no number of rows then costs more than a larger one.
+FOLDS_ROWS, HELD_OUT = EXACT_ROWS, 20_000
+#: Machines of the second stage.
+SQUARES, HINGE = Candidate(0, 0), Candidate(0, 1)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Normal equations of some rows of a problem, by `index`, and their features if they are kept.
+
+    kept : (all rows, r) of which the first, as many as in `index`, are known.
+    """
+
+    features: FeatureMap
+    sums: NormalEquations
+    index: Any
+    kept: Array | None
 
 
 @dataclass(frozen=True)
@@ -54,16 +75,19 @@ class FeatureModel:
     model: LinearModel
 
     def outputs(self, X: Array) -> Array:
-        return _flat(outputs(self.features, [self.model], X)[0])
+        return _flat(outputs(self.features, [self.model], X))[0]
 
 
 class LinearStages(Stages):
-    """Learn the kernel, then least squares on its features, or on all rows by iterations.
+    """Learn the kernel, then a linear machine on its features, or least squares by iterations.
+
+    The machine is least squares. For classes it is the squared hinge where held-out rows say that
+    this is better; it is tried where the features of all rows can be
+    kept (`estimators.hinge`), not on rows elsewhere and not by "cg".
 
     solver : "auto", "nystroem", "fourier" or "cg"; `self.solver` says what "auto" became.
+    loss : by which C is chosen; the squared hinge finds with it where to look.
     """
-
-    candidates = (Candidate(0),)
 
     def __init__(
         self,
@@ -75,21 +99,39 @@ class LinearStages(Stages):
         nested: bool,
         cv: Any,
         classes: bool,
+        loss: Loss,
     ):
         self.nested = nested
-        self.n_components = FEATURES if n_components is None else int(n_components)
+        self.n_rows = len(problem.X)
+        self.n_components = default_features(self.n_rows, solver)
+        if n_components is not None:
+            self.n_components = int(n_components)
         self.n_classes = int(problem.y.max()) + 1 if classes else 0
         self.cv = cv
         with warnings.catch_warnings():
             # The interval is in the history; only who asks for a sample is warned of its size.
             if not isinstance(learner, Sampled):
                 warnings.simplefilter("ignore", SampleWarning)
-            sampled = on_sample(learner, len(problem.X), isinstance(problem.X, RemoteRows))
+            remote = isinstance(problem.X, RemoteRows)
+            free = held_out_rows(self.n_rows, cv) if self._holds_out(problem) else 0
+            sampled = on_sample(learner, self.n_rows, remote, free)
             self.fitted = clone(sampled).fit_target(
                 problem.X, problem.target, problem.feature_names
             )
         self.solver = self._resolved(solver)
-        self._sums: tuple[FeatureMap, NormalEquations, Any] | None = None
+        self.candidates = (SQUARES, HINGE) if self._keeps(problem) else (SQUARES,)
+        # Not needed after the fit, and then not saved with the model.
+        self._hinge: HingePath | None = HingePath(loss) if HINGE in self.candidates else None
+        self._sums: Sums | None = None
+
+    def _keeps(self, problem: Problem) -> bool:
+        """Whether there are classes, and their features can be kept."""
+        if not self.n_classes or isinstance(problem.X, RemoteRows) or self.solver == "cg":
+            return False
+        number = self.n_components
+        if self.solver == "fourier":
+            number = self._features(self.fitted.kernel_, problem.X).n_features
+        return features_fit(self.n_rows, min(number, self.n_rows))
 
     def _resolved(self, solver: str) -> str:
         if solver != "auto":
@@ -98,27 +140,37 @@ class LinearStages(Stages):
 
     def splits(self, folds: Any, problem: Problem) -> Any:
         """One random share of many rows held out, in the place of folds that nobody gave."""
-        given = not isinstance(self.cv, int | np.integer)
-        few = len(problem.X) <= FOLDS_ROWS and not isinstance(problem.X, RemoteRows)
-        if folds is None or given or few:
+        if folds is None or not self._holds_out(problem):
             return folds
-        return [held_out_split(problem.target, 1 / int(self.cv), getattr(self.fitted, "rows_", ()))]
+        number = held_out_rows(self.n_rows, self.cv)
+        return [held_out_split(problem.target, number, getattr(self.fitted, "rows_", ()))]
+
+    def _holds_out(self, problem: Problem) -> bool:
+        given = not isinstance(self.cv, int | np.integer)
+        return not given and (self.n_rows > FOLDS_ROWS or isinstance(problem.X, RemoteRows))
 
     def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
-        (candidate,) = self.candidates
         kernel = self._kernel_for(train)
         features = self._features(kernel, train.X)
-        sums = self._normal_equations(features, train)
-        if kernel is self.fitted.kernel_ and train.index is not None:
-            self._sums = features, sums, train.index
+        serves = kernel is self.fitted.kernel_ and train.index is not None
+        kept = self._room(features, self.n_rows if serves else len(train.X))
+        sums = self._normal_equations(features, train, None, kept)
+        if serves:
+            self._sums = Sums(features, sums, train.index, kept)
         models = sums.path(features.root, values)
         found = outputs(features, models, test.X)
         # Alignment between all rows held out and all others is a pass over pairs: not known here.
-        yield Outputs(candidate, found[:, :, 0] if found.shape[2] == 1 else found, np.nan)
+        yield Outputs(SQUARES, _flat(found), np.nan)
+        if kept is not None and self._hinge is not None:
+            Y, weight = self._outputs_of(train.y), train.target.weight
+            hinge = SquaredHinge(kept[: len(train.X)], Y, weight, sums, features.root)
+            out = self._hinge.outputs(hinge, features, models, found, test, values)
+            yield Outputs(HINGE, _flat(out), np.nan)
 
     def train(self, problem: Problem, candidate: Candidate, C: float) -> Trained:
-        features, sums = self._all_sums(problem)
+        known, self._sums, self._hinge = self._sums, None, None
         if self.solver == "cg":
+            features = known.features if known else self._features(self.fitted.kernel_, problem.X)
             coefficients, constant = ridge_by_conjugate_gradients(
                 self.fitted.kernel_,
                 features,
@@ -132,10 +184,22 @@ class LinearStages(Stages):
                 *((coefficients[:, 0], constant[0]) if one else (coefficients, constant))
             )
             return Trained(self.fitted, dual)
-        assert sums is not None
-        model = FeatureModel(features, sums.path(features.root, np.array([C]))[0])
+        if candidate == SQUARES and known is not None:
+            known = replace(known, kept=None)
+        every = self._all_sums(problem, known, candidate == HINGE)
+        root = every.features.root
+        model = every.sums.path(root, np.array([C]))[0]
+        if candidate == HINGE:
+            assert every.kept is not None
+            Y, weight = self._outputs_of(problem.y), problem.target.weight
+            order = every.index
+            hinge = SquaredHinge(every.kept, Y[order], weight[order], every.sums, root)
+            model = hinge.solve(C, model)
+        none = np.empty((0, problem.X.shape[1]))
         return Trained(
-            self.fitted, model, getattr(features, "landmarks", np.empty((0, problem.X.shape[1])))
+            self.fitted,
+            FeatureModel(every.features, model),
+            getattr(every.features, "landmarks", none),
         )
 
     def outputs(self, candidate: Candidate, machine: Any, K: Array) -> Array:
@@ -145,31 +209,38 @@ class LinearStages(Stages):
         return self.fitted
 
     def machine_name(self, candidate: Candidate) -> str:
-        return f"least squares ({self.solver})"
+        name = "squared hinge" if candidate == HINGE else "least squares"
+        return f"{name} ({self.solver})"
 
     def direct_outputs(self, machine: Any, X: Array) -> Array | None:
         return machine.outputs(X) if isinstance(machine, FeatureModel) else None
 
-    def _all_sums(self, problem: Problem) -> tuple[FeatureMap, NormalEquations | None]:
+    def _all_sums(self, problem: Problem, known: Sums | None, keep: bool) -> Sums:
         """Sums over all rows: those of the choice of C, if there was one, and the rest."""
-        if self._sums is None:
+        if known is None:
             features = self._features(self.fitted.kernel_, problem.X)
-            if self.solver == "cg":
-                return features, None
-            return features, self._normal_equations(features, problem)
-        features, sums, index = self._sums
-        self._sums = None
-        if self.solver == "cg":
-            return features, None
-        rest = np.ones(len(problem.X), dtype=bool)
-        rest[index] = False
-        return features, sums + self._normal_equations(features, problem, np.flatnonzero(rest))
+            kept = self._room(features, self.n_rows) if keep else None
+            sums = self._normal_equations(features, problem, None, kept)
+            return Sums(features, sums, np.arange(self.n_rows), kept)
+        features, done = known.features, len(known.index)
+        free = np.ones(self.n_rows, dtype=bool)
+        free[known.index] = False
+        rest = np.flatnonzero(free)
+        kept = None if known.kept is None else known.kept[done:]
+        sums = known.sums + self._normal_equations(features, problem, rest, kept)
+        return Sums(features, sums, np.concatenate([known.index, rest]), known.kept)
+
+    def _room(self, features: FeatureMap, rows: int) -> Array | None:
+        """Where features are kept, if they are."""
+        if HINGE not in self.candidates:
+            return None
+        return np.empty((rows, features.n_features), dtype=PRECISION)
 
     def _normal_equations(
-        self, features: FeatureMap, problem: Problem, rows: Any = None
+        self, features: FeatureMap, problem: Problem, rows: Any = None, kept: Array | None = None
     ) -> NormalEquations:
-        Y = self._outputs_of(problem.y)
-        return normal_equations(features, problem.X, Y, problem.target.weight, rows)
+        Y, weight = self._outputs_of(problem.y), problem.target.weight
+        return normal_equations(features, problem.X, Y, weight, rows, kept)
 
     def _outputs_of(self, y: Array) -> Array:
         """What least squares fits: -1/+1 by class, or the response."""
@@ -196,10 +267,22 @@ class LinearStages(Stages):
         return NystroemMap.on(kernel, X, self.n_components, rng)
 
 
-def on_sample(learner: Learner, n: int, remote: bool = False) -> Learner:
+def default_features(n: int, solver: str) -> int:
+    """Features for so many rows: their sums cost n times the square, and never less for more rows.
+
+    For "cg" they only precondition.
+    """
+    if solver == "cg":
+        return FEATURES
+    affordable = int(FEATURES * np.sqrt(AS_MANY_ROWS / n))
+    return max(FEATURES, min(n // ROWS_PER_FEATURE, affordable))
+
+
+def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> Learner:
     """The learner itself, or on a sample where its cost or memory grow faster than the rows.
 
     remote : whether the rows are not in memory; only one pass over pairs can be sent to them.
+    free : rows that the sample leaves for the choice of C, which then needs no kernel of its own.
     """
     if isinstance(learner, Sampled):
         return learner
@@ -208,9 +291,12 @@ def on_sample(learner: Learner, n: int, remote: bool = False) -> Learner:
         return learner
     one_pass = bool(members) and all(is_scalar(member) for member in members)
     largest = STREAMED_SAMPLE if one_pass else DENSE_SAMPLE
-    if remote and not (one_pass and all(member.columns is None for member in members)):
-        return Sampled(learner, max_rows=largest)
-    return learner if n <= largest else Sampled(learner, max_rows=largest)
+    if remote:
+        everywhere = one_pass and all(member.columns is None for member in members)
+        return learner if everywhere and n <= largest else Sampled(learner, max_rows=largest)
+    if n <= largest and not free:
+        return learner
+    return Sampled(learner, max_rows=min(largest, n - free))
 
 
 def _members(learner: Learner) -> list[Family]:
@@ -221,10 +307,14 @@ def _members(learner: Learner) -> list[Family]:
     return family.members() if isinstance(family, Family) else []
 
 
-def held_out_split(target: Target, share: float, used: Any) -> tuple[IntArray, IntArray]:
-    """(train, test): a random share of each class held out, from rows that no learner has seen."""
+def held_out_rows(n: int, cv: int) -> int:
+    """How many rows are held out: as many as in a fold, up to a limit."""
+    return max(1, min(n // int(cv), HELD_OUT))
+
+
+def held_out_split(target: Target, number: int, used: Any) -> tuple[IntArray, IntArray]:
+    """(train, test): so many rows, of each class in proportion, that no learner has seen."""
     n = len(target.weight)
-    number = max(1, min(int(n * share), HELD_OUT))
     order = stratified_order(target, np.random.default_rng(0))
     free = np.ones(n, dtype=bool)
     free[np.asarray(used, dtype=np.intp)] = False
@@ -238,4 +328,5 @@ def held_out_split(target: Target, share: float, used: Any) -> tuple[IntArray, I
 
 
 def _flat(out: Array) -> Array:
-    return out[:, 0] if out.shape[1] == 1 else out
+    """(models, n, c) without the last axis where it is one."""
+    return out[:, :, 0] if out.shape[2] == 1 else out

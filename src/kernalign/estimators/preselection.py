@@ -17,13 +17,22 @@ from kernalign.learners.rows import rows_in_proportion
 
 #: Rows that decide between kernels, and their folds: as exact as for few rows, at a fixed cost.
 DECIDING, FOLDS = 2000, 5
+#: Beyond this many features fewer rows decide: the gradient of one bandwidth per feature costs as
+#: the square of rows times features.
+WIDE = 100
+
+
+def deciding_rows(n_features: int) -> int:
+    """Rows that decide between kernels of so many features."""
+    return int(DECIDING * min(1.0, np.sqrt(WIDE / n_features)))
 
 
 def best_on_sample(
     learners: Sequence[Learner], problem: Problem, values: Array, loss: Loss, classes: bool
 ) -> Learner:
     """The simplest learner that predicts as well as the best, with least squares, on a sample."""
-    rows = rows_in_proportion(problem.target, DECIDING, np.random.default_rng(0))
+    number = deciding_rows(problem.X.shape[1])
+    rows = rows_in_proportion(problem.target, number, np.random.default_rng(0))
     sample = problem.fetched(rows)
     number = FOLDS
     if classes:

@@ -50,12 +50,13 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         the Gram matrix. The others take least squares for the machine and cost O(n): "nystroem"
         on features of landmarks, "fourier" on random features (exact ones for Fourier and Linear
         kernels); "cg" solves for all rows by preconditioned conjugate gradients. The kernel is
-        then learned on a sample of many rows (`Sampled`) and, beyond 10,000 rows and where `cv`
-        is a number, C is chosen on one share of the rows held out. "auto" is "exact" up to 4000
-        rows, and wherever another machine is given, else "nystroem", or "fourier" where its
+        then learned on a sample of many rows (`Sampled`) and, beyond 4000 rows and where `cv` is a
+        number, C is chosen on one share of the rows, outside the sample. "auto" is "exact" up to
+        4000 rows, and wherever another machine is given, else "nystroem", or "fourier" where its
         features are exact.
     n_components : int or None
-        Features, or landmarks, of the solvers that have them; 3000 by default.
+        Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
+        and 250,000 rows as many more, up to 6000, as make them cost what 250,000 rows do.
 
     Attributes
     ----------

@@ -18,6 +18,8 @@ from kernalign.estimators.stages import Candidate, Problem, Stages
 
 #: Relative rounding that a comparison with a standard error forgives.
 ROUNDING = 1e-9
+#: Parts of the rows of a single split.
+PARTS = 5
 
 Split = tuple[Any, Any]
 
@@ -91,7 +93,9 @@ class Folds:
         of_rows: dict[Candidate, Array] = {}
         for candidate, held in self.held.items():
             outputs = np.concatenate([held.outputs[f] for f in folds], axis=1)
-            losses = self.loss.deciding(y, outputs, weight)
+            tried = _tried(outputs)
+            losses = np.full(outputs.shape[:2], np.inf)
+            losses[tried] = self.loss.deciding(y, outputs[tried], weight)
             places[candidate] = int(np.argmin(losses @ weight))
             of_rows[candidate] = losses[places[candidate]]
         means = {c: float(weight @ rows) for c, rows in of_rows.items()}
@@ -112,10 +116,15 @@ class Folds:
         return mean
 
     def honest(self) -> tuple[float, float]:
-        """Mean error of folds under the choice of the others, and its standard error."""
+        """Mean error of folds under the choice of the others, and its standard error.
+
+        The rows of a single split are cut into parts that judge each other's choice in the same
+        way.
+        """
         number = len(self.weights)
-        if number < 2:
-            return float("nan"), float("nan")
+        if number == 1:
+            parts = self._in_parts()
+            return parts.honest() if len(parts.weights) > 1 else (float("nan"), float("nan"))
         means = []
         for f in range(number):
             choice = self.choose([g for g in range(number) if g != f])
@@ -126,6 +135,20 @@ class Folds:
         mean = float(share @ means)
         spread = float(share @ (np.array(means) - mean) ** 2)
         return mean, float(np.sqrt(spread / (number - 1)))
+
+    def _in_parts(self) -> Folds:
+        """One split as several, of random rows."""
+        ((y,), (weight,)) = self.labels, self.weights
+        order = np.random.default_rng(0).permutation(len(weight))
+        parts = np.array_split(order, min(PARTS, len(weight)))
+        held = {
+            candidate: Held(
+                outputs=[held.outputs[0][:, part] for part in parts],
+                errors=[held.errors[0][:, part] for part in parts],
+            )
+            for candidate, held in self.held.items()
+        }
+        return Folds([y[part] for part in parts], [weight[part] for part in parts], held, self.loss)
 
 
 def select(
@@ -143,7 +166,9 @@ def select(
         for out in stages.path(problem.rows(train), part, values):
             record = found.held[out.candidate]
             record.outputs.append(out.values)
-            record.errors.append(loss.error(part.y, out.values))
+            errors = loss.error(part.y, out.values)
+            errors[~_tried(out.values)] = np.inf
+            record.errors.append(errors)
             record.alignments.append(out.alignment)
     if not tests:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
@@ -164,6 +189,11 @@ def select(
         held_out=held_out,
         honest=found.honest(),
     )
+
+
+def _tried(outputs: Array) -> Any:
+    """At which C there are outputs: others are NaN."""
+    return ~np.isnan(outputs.reshape(len(outputs), -1)).all(axis=1)
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:

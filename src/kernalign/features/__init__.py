@@ -5,6 +5,7 @@ from kernalign.features.fourier import ExplicitMap, has_exact_features, has_four
 from kernalign.features.landmarks import choose_landmarks
 from kernalign.features.least_squares import LinearModel, NormalEquations, normal_equations
 from kernalign.features.nystroem import NystroemMap
+from kernalign.features.squared_hinge import SquaredHinge
 
 __all__ = [
     "ExplicitMap",
@@ -12,6 +13,7 @@ __all__ = [
     "LinearModel",
     "NormalEquations",
     "NystroemMap",
+    "SquaredHinge",
     "choose_landmarks",
     "has_exact_features",
     "has_fourier_features",

@@ -109,9 +109,17 @@ class LinearModel:
 
 
 def normal_equations(
-    features: FeatureMap, X: Any, Y: Array, weight: Array, rows: Any = None
+    features: FeatureMap,
+    X: Any,
+    Y: Array,
+    weight: Array,
+    rows: Any = None,
+    kept: Array | None = None,
 ) -> NormalEquations:
-    """Sums over the rows of X, or over those of an index `rows`, in blocks."""
+    """Sums over the rows of X, or over those of an index `rows`, in blocks.
+
+    kept : (rows, r), filled with phi of these rows on the way; not for rows elsewhere.
+    """
     if isinstance(X, RemoteRows):
         remote: NormalEquations = X.normal_equations(features, Y, weight, rows)
         return remote
@@ -125,6 +133,8 @@ def normal_equations(
             some = index[batch]
             w = weight[some]
             raw = raw_rows(features, X[some])
+            if kept is not None:
+                _whiten_rows(kept[batch], raw, features.root)
             total_raw += w @ raw
             cross += raw.T @ (w[:, None] * Y[some])
             if not (w == 1).all():
@@ -140,6 +150,20 @@ def raw_rows(features: FeatureMap, X: Array) -> Array:
     for rows, values in map_rows(lambda rows: features.raw(X[rows]), len(X), ROWS):
         raw[rows] = values
     return raw
+
+
+def _whiten_rows(out: Array, raw: Array, root: Array | None) -> None:
+    """phi = raw L^{-T}, its rows computed in threads."""
+    if root is None:
+        out[:] = raw
+        return
+
+    def block(rows: slice) -> Array:
+        phi: Array = solve_triangular(root, raw[rows].T, lower=True, check_finite=False).T
+        return phi
+
+    for rows, phi in map_rows(block, len(raw), ROWS):
+        out[rows] = phi
 
 
 def _add_gram(gram: Array, raw: Array) -> None:

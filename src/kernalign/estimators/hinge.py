@@ -1,0 +1,77 @@
+"""The squared hinge along a path of C: a few values around the best one of least squares.
+
+It costs a pass over kept features for each of its iterations, so it is for as many rows as have
+their features, in single precision, in scikit-learn's `working_memory`, and for rows in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+
+from kernalign._typing import Array
+from kernalign.estimators.losses import Loss
+from kernalign.features import FeatureMap, LinearModel, SquaredHinge
+from kernalign.features.least_squares import outputs
+
+#: C that are tried, in units of the best one of least squares: rows outside the margin no longer
+#: hold the machine back, so that it wants less of C, and more where classes overlap.
+LEAST, MOST = 0.01, 10.0
+#: Values of C in a row that may fail to improve before no larger one, and costlier, is tried.
+PATIENCE = 2
+#: Of kept features.
+PRECISION = np.float32
+
+
+def features_fit(rows: int, n_features: int) -> bool:
+    """Whether features of all rows may be kept."""
+    needed = rows * n_features * np.dtype(PRECISION).itemsize
+    return bool(needed <= get_config()["working_memory"] * 2**20)
+
+
+class HingePath:
+    """Outputs on held-out rows at the C that are tried: those of the first split, in every split.
+
+    loss : what decides between C.
+    """
+
+    def __init__(self, loss: Loss):
+        self.loss = loss
+        self.places: list[int] | None = None
+
+    def outputs(
+        self,
+        hinge: SquaredHinge,
+        features: FeatureMap,
+        squares: Sequence[LinearModel],
+        found: Array,
+        test: Any,
+        values: Array,
+    ) -> Array:
+        """(values, rows, c) as `found`, the outputs of least squares; NaN where C is not tried."""
+        best = int(np.argmin(self._losses(found, test)))
+        places = self.places
+        if places is None:
+            ratio = values / values[best]
+            places = np.flatnonzero((ratio >= LEAST / 1.01) & (ratio <= MOST * 1.01)).tolist()
+        out = np.full_like(found, np.nan)
+        tried: list[int] = []
+        losses: list[float] = []
+        model = squares[places[0]]
+        for place in places:
+            model = hinge.solve(float(values[place]), model)
+            out[place] = outputs(features, [model], test.X)[0]
+            tried.append(place)
+            losses.append(float(self._losses(out[[place]], test)[0]))
+            if self.places is None and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
+                break
+        self.places = tried
+        return out
+
+    def _losses(self, found: Array, test: Any) -> Array:
+        flat = found[:, :, 0] if found.shape[2] == 1 else found
+        mean: Array = self.loss.deciding(test.y, flat, test.target.weight) @ test.target.weight
+        return mean

@@ -1,0 +1,195 @@
+"""The squared hinge on features that are kept: Newton's method, each step by conjugate gradients.
+
+min_{v,b} sum_i w_i max(0, 1 - y_i f(x_i))^2 + |v|^2 / C with f(x) = phi(x)'v + b and y = -1 or +1,
+a problem of its own for each column of Y. It is least squares on the rows inside the margin,
+y f < 1, so the sums of least squares on all rows precondition it and their solution starts it. A
+product with the second derivatives is one pass over phi, for all columns together.
+
+Unknowns are z = (v, a) with f = (phi - mean)'v + a: v and a then hardly depend on each other.
+Gradients and second derivatives are halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from kernalign._threads import blocks_in_threads, map_rows
+from kernalign._typing import Array
+from kernalign.features.least_squares import LinearModel, NormalEquations
+
+#: Rows of phi that one thread takes at a time: they stay in its cache for the way back.
+ROWS = 128
+#: Where it ends: what is left to gain, as a share of the objective, and steps.
+TOLERANCE, STEPS = 1e-4, 30
+#: Where a step ends: its residual as a share of the first one, and products.
+INEXACT, PRODUCTS = 0.3, 30
+#: The least share of rows that the preconditioner takes to be inside the margin.
+FEWEST = 0.01
+#: Where the search along a step ends: the slope as a share of the first one, and evaluations.
+FLAT, EVALUATIONS = 1e-3, 20
+
+Solver = Callable[[Array], Array]
+
+
+class SquaredHinge:
+    """The problems of one set of rows, to be solved at several C.
+
+    phi : (n, r) features, of which no copy is made; products are as precise as they are.
+    Y : (n, c) of -1 and +1.
+    weight : (n,).
+    sums, root : normal equations of the same rows, and the root of their features.
+    """
+
+    def __init__(
+        self, phi: Array, Y: Array, weight: Array, sums: NormalEquations, root: Array | None
+    ):
+        self.phi, self.Y, self.weight, self.root = phi, Y, weight[:, None], root
+        self.total = sums.total
+        with blocks_in_threads():
+            self.A, _ = sums.centred(root)
+        mean = sums.raw / sums.total
+        self.mean = mean if root is None else solve_triangular(root, mean, lower=True)
+
+    def solve(self, C: float, start: LinearModel) -> LinearModel:
+        """The optimum at C, from the solution of least squares or of another C."""
+        with blocks_in_threads():
+            z = self._unknowns(start)
+            f = self._outputs(z)
+            share = float((self.weight * (self.Y * f < 1)).mean() / self.weight.mean())
+            precondition = self._preconditioner(C, max(share, FEWEST))
+            for _ in range(STEPS):
+                inside = self.weight * (self.Y * f < 1)
+                r = inside * (f - self.Y)
+                penalty = z / C
+                penalty[-1] = 0.0
+                gradient = self._adjoint(r) + penalty
+                objective = (r * (f - self.Y)).sum(axis=0) + (z * penalty).sum(axis=0)
+                step = self._newton_step(gradient, inside, C, precondition)
+                if (-(gradient * step).sum(axis=0) <= TOLERANCE * objective).all():
+                    break
+                df = self._outputs(step)
+                bend = (step[:-1] ** 2).sum(axis=0) / C
+                length = self._length(f, df, (penalty * step).sum(axis=0), bend)
+                z += length * step
+                f += length * df
+            return self._model(z)
+
+    def _unknowns(self, model: LinearModel) -> Array:
+        v = model.coefficients if self.root is None else self.root.T @ model.coefficients
+        return np.vstack([v, model.intercept + self.mean @ v])
+
+    def _model(self, z: Array) -> LinearModel:
+        v, level = z[:-1], z[-1]
+        intercept = level - self.mean @ v
+        if self.root is not None:
+            v = solve_triangular(self.root, v, lower=True, trans="T")
+        return LinearModel(v, intercept)
+
+    def _newton_step(self, gradient: Array, inside: Array, C: float, precondition: Solver) -> Array:
+        """Minus the second derivatives' inverse times the gradient, by conjugate gradients."""
+        step = np.zeros_like(gradient)
+        residual = -gradient
+        solved = precondition(residual)
+        direction = solved
+        size = first = (residual * solved).sum(axis=0)
+        for _ in range(PRODUCTS):
+            product = self._product(direction, inside)
+            product[:-1] += direction[:-1] / C
+            length = _ratio(size, (direction * product).sum(axis=0))
+            step += length * direction
+            residual -= length * product
+            solved = precondition(residual)
+            before, size = size, (residual * solved).sum(axis=0)
+            if (size <= INEXACT**2 * first).all():
+                break
+            direction = solved + _ratio(size, before) * direction
+        return step
+
+    def _length(self, f: Array, df: Array, slope: Array, bend: Array) -> Array:
+        """How far to go along a step: the root of the derivative, increasing and piecewise linear.
+
+        slope, bend : the penalty's part of the derivative is slope + t bend.
+        """
+
+        def derivatives(t: Array) -> tuple[Array, Array]:
+            out = f + t * df
+            inside = self.weight * (self.Y * out < 1) * df
+            first = (inside * (out - self.Y)).sum(axis=0) + slope + t * bend
+            return first, (inside * df).sum(axis=0) + bend
+
+        t = np.ones(f.shape[1])
+        low, high = np.zeros_like(t), np.full_like(t, np.inf)
+        flat = FLAT * np.abs(derivatives(low)[0])
+        for _ in range(EVALUATIONS):
+            first, second = derivatives(t)
+            if (np.abs(first) <= flat).all():
+                break
+            low, high = np.where(first < 0, t, low), np.where(first > 0, t, high)
+            newton = t - _ratio(first, second)
+            middle = np.where(np.isinf(high), 2 * t, (low + np.where(np.isinf(high), t, high)) / 2)
+            t = np.where((newton >= low) & (newton <= high), newton, middle)
+        return t
+
+    def _preconditioner(self, C: float, share: float) -> Solver:
+        """Least squares, as if a share of each row were inside the margin."""
+        system = share * self.A
+        # What rounding took from A must not make it indefinite; nearly is enough here.
+        rounding = len(system) * np.finfo(float).eps * float(np.trace(system))
+        system[np.diag_indices(len(system))] += 1 / C + rounding
+        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        level = share * self.total
+
+        def solve(z: Array) -> Array:
+            return np.vstack([cho_solve(factor, z[:-1], check_finite=False), z[-1] / level])
+
+        return solve
+
+    def _outputs(self, z: Array) -> Array:
+        """f of all rows."""
+        V = z[:-1].astype(self.phi.dtype)
+        out = np.empty(self.Y.shape)
+        for rows, values in map_rows(lambda rows: self.phi[rows] @ V, len(out), ROWS):
+            out[rows] = values
+        return out + (z[-1] - self.mean @ z[:-1])
+
+    def _adjoint(self, r: Array) -> Array:
+        """sum_i (phi_i - mean, 1) r_i."""
+        R = r.astype(self.phi.dtype)
+        sums = self._added(lambda rows: self.phi[rows].T @ R[rows], r.shape[1])
+        return self._centred(sums, r)
+
+    def _product(self, z: Array, inside: Array) -> Array:
+        """sum_i (phi_i - mean, 1) inside_i (phi_i - mean, 1)'z."""
+        V = z[:-1].astype(self.phi.dtype)
+        shift = z[-1] - self.mean @ z[:-1]
+        r = np.empty_like(inside)
+
+        def block(rows: slice) -> Array:
+            phi = self.phi[rows]
+            some = inside[rows] * (phi @ V + shift)
+            r[rows] = some
+            return np.asarray(phi.T @ some.astype(phi.dtype))
+
+        return self._centred(self._added(block, r.shape[1]), r)
+
+    def _added(self, block: Callable[[slice], Array], columns: int) -> Array:
+        """Sum over blocks of rows, in double precision."""
+        sums = np.zeros((self.phi.shape[1], columns))
+        for _, part in map_rows(block, len(self.phi), ROWS):
+            sums += part
+        return sums
+
+    def _centred(self, sums: Array, r: Array) -> Array:
+        """sum_i (phi_i - mean, 1) r_i from sum_i phi_i r_i."""
+        total = r.sum(axis=0)
+        return np.vstack([sums - np.outer(self.mean, total), total])
+
+
+def _ratio(a: Array, b: Array) -> Array:
+    """a / b, and 0 where b is not positive: nothing is left to do for that column."""
+    positive = b > 0
+    ratio: Array = np.where(positive, a / np.where(positive, b, 1.0), 0.0)
+    return ratio
