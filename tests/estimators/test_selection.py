@@ -161,7 +161,7 @@ def test_classes_are_chosen_by_the_brier_score_at_the_slope_of_largest_likelihoo
         """A row that is wrong and one that is right by the usual margin."""
         right = (outputs * (2 * codes - 1)) if n_classes == 2 else (outputs * truth).sum(axis=1)
         best = outputs * 0 if n_classes == 2 else (outputs - 1e9 * truth).max(axis=1)
-        usual = np.abs(right - best).mean()
+        usual = weight @ np.abs(right - best) / weight.sum()
         z = np.exp(slope * usual * np.array([1, *[-1] * (n_classes - 2)]))
         return -np.log(1 + z.sum()) - np.log(1 + (n_classes - 1) * np.exp(-slope * usual))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.svm import SVC
 
 from kernalign import (
     ContinuousAlignment,
@@ -249,7 +250,10 @@ def test_notes_must_be_plain(model, tmp_path):
         save(model, tmp_path / "m.kern", notes={"a": object()})
 
 
-def test_another_scikit_learn_is_mentioned(path):
+def test_another_scikit_learn_is_mentioned(tmp_path):
+    X = rows()
+    model = KernelClassifier(machine=SVC(kernel="precomputed"), C=1.0).fit(X, labels(X))
+    path = save(model, tmp_path / "model.kern")
     rewritten(path, lambda header, _: header["versions"].update({"scikit-learn": "1.2.3"}))
     with pytest.warns(ModelVersionWarning, match=r"sklearn.svm.SVC of scikit-learn 1.2.3, and"):
         load(path)

@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number, check_rows
 from kernalign._warnings import AlignmentWarning, find_stack_level
-from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages
+from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.machines import C_GRID, Machine, Precomputed, RidgeRegressor
-from kernalign.estimators.preselection import best_on_sample
-from kernalign.estimators.selection import Selection, Split, select
+from kernalign.estimators.preselection import preselect
+from kernalign.estimators.selection import Selection, Split, path_records, select
 from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
 from kernalign.kernels.learned import rows_within_budget
 from kernalign.learners import (
@@ -117,12 +117,13 @@ class KernelPredictor(KernelEstimator):
         problem: Problem,
         values: Array,
         loss: Loss,
+        folds: Sequence[Split] | None,
     ) -> Stages:
         """The learner's own machine where it has one and the user asked for no other."""
         learners = self._checked_learners(problem.X.shape[1])
         solver = self._checked_solver(machine, learners, len(problem.X))
         if solver != "exact":
-            return self._linear_stages(learners, problem, solver, values, loss)
+            return self._linear_stages(learners, problem, solver, values, loss, folds)
         if len(learners) == 1 and machine is None and learners[0].one_stage:
             return OneStage(learners[0])
         machines = [machine] if machine is not None else default
@@ -135,15 +136,18 @@ class KernelPredictor(KernelEstimator):
         solver: str,
         values: Array,
         loss: Loss,
+        folds: Sequence[Split] | None = None,
     ) -> LinearStages:
         """Stages for many rows; between several kernels a sample of them decides."""
         classes = is_classifier(self)
-        learner = learners[0]
+        tried = None
         if len(learners) > 1:
-            learner = best_on_sample(learners, problem, values, loss, classes)
+            free = rows_held_out(problem, self.cv)
+            tried = preselect(learners, problem, values, loss, folds, classes, free)
         return LinearStages(
-            learner,
+            learners[0 if tried is None else tried.number],
             problem,
+            preselection=tried,
             solver=solver,
             n_components=self.n_components,
             nested=self.nested,
@@ -199,7 +203,8 @@ class KernelPredictor(KernelEstimator):
     def _report_no_choice(self, stages: Stages, values: Array) -> None:
         self.candidate_ = stages.candidates[0]
         self.C_ = float(values[np.argmin(np.abs(np.log(values)))])
-        self.cv_results_ = {"C": np.array([self.C_]), "error": np.array([np.nan])}
+        nothing = np.array([np.nan])
+        self.cv_results_ = {"C": np.array([self.C_]), "error": nothing, "loss": nothing}
         self.path_: list[dict[str, Any]] = []
         self.cv_error_ = self.cv_error_std_ = float("nan")
 
@@ -207,23 +212,18 @@ class KernelPredictor(KernelEstimator):
         self.candidate_, self.C_ = chosen.candidate, chosen.C
         with np.errstate(over="ignore"):
             scale = np.float64(unit)
-            errors = {c: chosen.errors[c] * scale for c in stages.candidates}
+            self.cv_results_ = {
+                "C": chosen.values,
+                "error": chosen.errors[chosen.candidate] * scale,
+                "loss": chosen.losses[chosen.candidate],
+            }
             self.cv_error_, self.cv_error_std_ = (float(v * scale) for v in chosen.honest)
-        self.cv_results_ = {"C": chosen.values, "error": errors[chosen.candidate]}
-        self.path_ = []
-        for candidate in stages.candidates:
-            learner, place = stages.learner(candidate), chosen.places[candidate]
-            self.path_.append(
-                {
-                    "learner": learner,
-                    "machine": stages.machine_name(candidate),
-                    "alignment": getattr(learner, "alignment_", np.nan),
-                    "held_out_alignment": chosen.alignments[candidate][0],
-                    "error": float(errors[candidate][place]),
-                    "C": float(chosen.values[place]),
-                    "chosen": candidate == chosen.candidate,
-                }
-            )
+        self.path_ = path_records(stages, chosen, unit)
+        if stages.preselection is not None:
+            tried = stages.preselection
+            self.path_ = path_records(tried.stages, tried.selection, unit) + self.path_
+            # It holds a sample's Gram matrices and outputs, which no prediction needs.
+            stages.preselection = None
 
     def _checked_solver(self, machine: Machine | None, learners: Sequence[Learner], n: int) -> str:
         """The solver asked for; "auto" is exact for few rows, and for machines of their own."""

@@ -55,7 +55,10 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
     row more is wrong and one right by the usual margin: where all rows are right, steeper would be
     better without end.
     """
-    rows, weight = np.concatenate([rows, _two_more(rows)], axis=1), np.append(weight, [1.0, 1.0])
+    rows, weight = (
+        np.concatenate([rows, _two_more(rows, weight)], axis=1),
+        np.append(weight, [1.0, 1.0]),
+    )
     size = np.abs(rows).max(axis=(1, 2), initial=0.0)
     size[size == 0] = 1.0
     unit = rows / (size / 2)[:, None, None]
@@ -81,9 +84,9 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
     return slopes
 
 
-def _two_more(rows: Array) -> Array:
+def _two_more(rows: Array, weight: Array) -> Array:
     """A wrong row and a right one, by the mean distance from being the other."""
-    usual = np.abs(rows.max(axis=2)).mean(axis=1)
+    usual = np.abs(rows.max(axis=2)) @ weight / (weight.sum() or 1.0)
     two: Array = np.repeat(-usual[:, None, None], 2, axis=1).repeat(rows.shape[2], axis=2)
     two[:, 0, 0] *= -1
     return two

@@ -61,9 +61,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         On features the machine is a squared hinge instead where held-out rows say that it is
         better; it is tried where the features of all rows, in single precision, fit in
         scikit-learn's `working_memory` (52,000 rows by default), and not on Dask arrays.
-        The kernel is then learned on a sample of many rows (`Sampled`) and, beyond 4000 rows and
+        The kernel is then learned on a sample of many rows (`Sampled`) and, beyond 2000 rows and
         where `cv` is a number, C is chosen on one share of the rows, outside the sample. "auto" is
-        "exact" up to 4000 rows, and wherever the machine is given, else "nystroem", or "fourier"
+        "exact" up to 2000 rows, and wherever the machine is given, else "nystroem", or "fourier"
         where its features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
@@ -76,10 +76,12 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     kernel_ : LearnedKernel
         The learned kernel; `alignment_` and `history_` say how it came about.
     C_ : float
-        The C in use; `cv_results_` holds the error of each that was tried with this kernel.
+        The C in use; `cv_results_` holds the error of each that was tried with this kernel and
+        machine, and the loss (Brier score) that decided; infinite where it was not tried.
     path_ : list of dict
         What was chosen from, the simplest first: learner, machine, alignment on the training rows
-        and on held-out rows, cross-validated error at the best C, whether it was chosen.
+        and on held-out rows, number of rows, cross-validated error at the best C, whether it was
+        chosen. With many rows those of the sample that decided between kernels come first.
     cv_error_, cv_error_std_ : float
         Error on held-out rows, and its standard error, of the choice that the other folds (parts
         of the rows, where one share is held out) would have made: no row has a say in the choice
@@ -143,7 +145,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
         machines = [SupportVectorClassifier(), RidgeClassifier()]
-        stages = self._stages(machine, machines, problem, values, CLASSES)
+        stages = self._stages(machine, machines, problem, values, CLASSES, folds)
         splits = stages.splits(folds, problem)
         chosen = self._select(stages, problem, values, splits, CLASSES)
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)

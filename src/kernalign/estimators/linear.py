@@ -19,6 +19,7 @@ from kernalign._warnings import AlignmentWarning, SampleWarning
 from kernalign.estimators.hinge import PRECISION, HingePath, features_fit
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.machines import scores
+from kernalign.estimators.preselection import Preselection
 from kernalign.estimators.stages import Candidate, Outputs, Problem, Stages, Trained
 from kernalign.features import (
     ExplicitMap,
@@ -40,7 +41,7 @@ from kernalign.learners.sampled import stratified_order
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 #: Up to this many rows "auto" is exact.
-EXACT_ROWS = 4000
+EXACT_ROWS = 2000
 #: Features by default; a constant, so that cost grows as the number of rows and no faster.
 FEATURES = 3000
 #: There are more where each has so many rows, and all cost no more than those of so many rows.
@@ -100,7 +101,9 @@ class LinearStages(Stages):
         cv: Any,
         classes: bool,
         loss: Loss,
+        preselection: Preselection | None = None,
     ):
+        self.preselection = preselection
         self.nested = nested
         self.n_rows = len(problem.X)
         self.n_components = default_features(self.n_rows, solver)
@@ -113,8 +116,7 @@ class LinearStages(Stages):
             if not isinstance(learner, Sampled):
                 warnings.simplefilter("ignore", SampleWarning)
             remote = isinstance(problem.X, RemoteRows)
-            free = held_out_rows(self.n_rows, cv) if self._holds_out(problem) else 0
-            sampled = on_sample(learner, self.n_rows, remote, free)
+            sampled = on_sample(learner, self.n_rows, remote, rows_held_out(problem, cv))
             self.fitted = clone(sampled).fit_target(
                 problem.X, problem.target, problem.feature_names
             )
@@ -140,14 +142,13 @@ class LinearStages(Stages):
 
     def splits(self, folds: Any, problem: Problem) -> Any:
         """One random share of many rows held out, in the place of folds that nobody gave."""
-        if folds is None or not self._holds_out(problem):
+        number = rows_held_out(problem, self.cv)
+        if folds is None or not number:
             return folds
-        number = held_out_rows(self.n_rows, self.cv)
-        return [held_out_split(problem.target, number, getattr(self.fitted, "rows_", ()))]
-
-    def _holds_out(self, problem: Problem) -> bool:
-        given = not isinstance(self.cv, int | np.integer)
-        return not given and (self.n_rows > FOLDS_ROWS or isinstance(problem.X, RemoteRows))
+        used = np.asarray(getattr(self.fitted, "rows_", ()), dtype=np.intp)
+        if self.preselection is not None:
+            used = np.union1d(used, self.preselection.rows)
+        return [held_out_split(problem.target, number, used)]
 
     def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
         kernel = self._kernel_for(train)
@@ -307,8 +308,13 @@ def _members(learner: Learner) -> list[Family]:
     return family.members() if isinstance(family, Family) else []
 
 
-def held_out_rows(n: int, cv: int) -> int:
-    """How many rows are held out: as many as in a fold, up to a limit."""
+def rows_held_out(problem: Problem, cv: Any) -> int:
+    """Rows held out for the choice of C: as many as in a fold, up to a limit; 0 where all folds
+    have their turn: few rows in memory, or folds that the user gave."""
+    n = len(problem.X)
+    given = not isinstance(cv, int | np.integer)
+    if given or (n <= FOLDS_ROWS and not isinstance(problem.X, RemoteRows)):
+        return 0
     return max(1, min(n // int(cv), HELD_OUT))
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.machines import RidgeClassifier, RidgeRegressor
-from kernalign.estimators.selection import select
-from kernalign.estimators.stages import Problem, TwoStages
+from kernalign.estimators.selection import Selection, Split, select
+from kernalign.estimators.stages import Problem, Stages, TwoStages
 from kernalign.learners import Learner
-from kernalign.learners.rows import rows_in_proportion
+from kernalign.learners.base import generator
+from kernalign.learners.sampled import stratified_order
 
 #: Rows that decide between kernels, and their folds: as exact as for few rows, at a fixed cost.
 DECIDING, FOLDS = 2000, 5
@@ -27,20 +29,54 @@ def deciding_rows(n_features: int) -> int:
     return int(DECIDING * min(1.0, np.sqrt(WIDE / n_features)))
 
 
-def best_on_sample(
-    learners: Sequence[Learner], problem: Problem, values: Array, loss: Loss, classes: bool
-) -> Learner:
-    """The simplest learner that predicts as well as the best, with least squares, on a sample."""
-    number = deciding_rows(problem.X.shape[1])
-    rows = rows_in_proportion(problem.target, number, np.random.default_rng(0))
+@dataclass(frozen=True)
+class Preselection:
+    """The kernels that were tried on a sample, what was found, and the rows that had a say."""
+
+    stages: Stages
+    selection: Selection
+    rows: IntArray
+
+    @property
+    def number(self) -> int:
+        """Which learner was chosen."""
+        return self.selection.candidate.kernel
+
+
+def preselect(
+    learners: Sequence[Learner],
+    problem: Problem,
+    values: Array,
+    loss: Loss,
+    folds: Sequence[Split] | None,
+    classes: bool,
+    free: int,
+) -> Preselection | None:
+    """The simplest learner that predicts as well as the best, with least squares, on a sample.
+
+    None where a class has a single row in the sample.
+
+    folds : those of the estimator, for the case that the sample is all rows.
+    free : rows that the sample leaves for the choice of C.
+    """
+    most = min(deciding_rows(problem.X.shape[1]), len(problem.X) - free)
+    # The beginning of the order in which `Sampled` takes rows: others are seen by neither.
+    rows = np.sort(stratified_order(problem.target, generator(0))[:most])
     sample = problem.fetched(rows)
-    number = FOLDS
-    if classes:
-        number = min(FOLDS, int(np.bincount(sample.y).min()))
-        if number < 2:
-            return learners[0]
-    kind = StratifiedKFold if classes else KFold
-    folds = kind(number, shuffle=True, random_state=0).split(sample.X, sample.y)
+    if folds is None or len(rows) < len(problem.X):
+        folds = _folds(sample, classes)
+    if folds is None:
+        return None
     machine = RidgeClassifier() if classes else RidgeRegressor()
     stages = TwoStages(learners, [machine], sample, nested=True)
-    return learners[select(stages, sample, values, folds, loss).candidate.kernel]
+    return Preselection(stages, select(stages, sample, values, folds, loss), rows)
+
+
+def _folds(sample: Problem, classes: bool) -> list[Split] | None:
+    if not classes:
+        return list(KFold(FOLDS, shuffle=True, random_state=0).split(sample.X))
+    number = min(FOLDS, int(np.bincount(sample.y).min()))
+    if number < 2:
+        return None
+    folds = StratifiedKFold(number, shuffle=True, random_state=0)
+    return list(folds.split(sample.X, sample.y))

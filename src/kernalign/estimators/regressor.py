@@ -50,9 +50,9 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         the Gram matrix. The others take least squares for the machine and cost O(n): "nystroem"
         on features of landmarks, "fourier" on random features (exact ones for Fourier and Linear
         kernels); "cg" solves for all rows by preconditioned conjugate gradients. The kernel is
-        then learned on a sample of many rows (`Sampled`) and, beyond 4000 rows and where `cv` is a
+        then learned on a sample of many rows (`Sampled`) and, beyond 2000 rows and where `cv` is a
         number, C is chosen on one share of the rows, outside the sample. "auto" is "exact" up to
-        4000 rows, and wherever another machine is given, else "nystroem", or "fourier" where its
+        2000 rows, and wherever another machine is given, else "nystroem", or "fourier" where its
         features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
@@ -114,7 +114,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         )
         machine = self._machine()
         values = self._values(machine)
-        stages = self._stages(machine, [RidgeRegressor()], problem, values, NUMBERS)
+        stages = self._stages(machine, [RidgeRegressor()], problem, values, NUMBERS, folds)
         choice = values.size > 1 or len(stages.candidates) > 1
         splits = stages.splits(folds, problem) if choice else None
         self._select(stages, problem, values, splits, NUMBERS, self._unit())

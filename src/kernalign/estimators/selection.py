@@ -39,10 +39,11 @@ class Held:
 
 @dataclass(frozen=True)
 class Choice:
-    """A candidate, and the place of each candidate's best C among the values."""
+    """A candidate, the place of each candidate's best C among the values, mean deciding losses."""
 
     candidate: Candidate
     places: dict[Candidate, int]
+    losses: dict[Candidate, Array]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Selection:
     candidate, C : the choice.
     values : the C that were tried.
     places : each candidate's best C, as a place among the values.
-    errors : mean error of each candidate at each C.
+    losses, errors : mean of what decided, and mean error, of each candidate at each C.
     alignments : mean and standard deviation over folds of the alignment on held-out rows of each
         candidate's kernel.
     held_out : outputs of the choice for each row, from the fold that held it out; NaN where a row
@@ -65,6 +66,7 @@ class Selection:
     C: float
     values: Array
     places: dict[Candidate, int]
+    losses: dict[Candidate, Array]
     errors: dict[Candidate, Array]
     alignments: dict[Candidate, tuple[float, float]]
     held_out: Array
@@ -90,24 +92,25 @@ class Folds:
         """
         y, weight = (np.concatenate([v[f] for f in folds]) for v in (self.labels, self.weights))
         places: dict[Candidate, int] = {}
+        means: dict[Candidate, Array] = {}
         of_rows: dict[Candidate, Array] = {}
         for candidate, held in self.held.items():
             outputs = np.concatenate([held.outputs[f] for f in folds], axis=1)
             tried = _tried(outputs)
             losses = np.full(outputs.shape[:2], np.inf)
             losses[tried] = self.loss.deciding(y, outputs[tried], weight)
-            places[candidate] = int(np.argmin(losses @ weight))
+            means[candidate] = losses @ (weight / weight.sum())
+            places[candidate] = int(np.argmin(means[candidate]))
             of_rows[candidate] = losses[places[candidate]]
-        means = {c: float(weight @ rows) for c, rows in of_rows.items()}
         best: dict[int, Candidate] = {}
         for c in self.held:
-            if c.kernel not in best or means[c] < means[best[c.kernel]]:
+            if c.kernel not in best or means[c].min() < means[best[c.kernel]].min():
                 best[c.kernel] = c
-        winner = min(best.values(), key=lambda c: means[c])
+        winner = min(best.values(), key=lambda c: means[c].min())
         for c in best.values():
             if _within_a_standard_error(of_rows[c] - of_rows[winner], weight):
-                return Choice(c, places)
-        return Choice(winner, places)
+                return Choice(c, places, means)
+        return Choice(winner, places, means)
 
     def mean_errors(self, candidate: Candidate, folds: Sequence[int]) -> Array:
         """Mean error at each C over some folds."""
@@ -184,11 +187,35 @@ def select(
         C=float(values[best]),
         values=values,
         places=choice.places,
+        losses=choice.losses,
         errors={c: found.mean_errors(c, everything) for c in found.held},
         alignments={c: _mean_and_deviation(found.held[c].alignments) for c in found.held},
         held_out=held_out,
         honest=found.honest(),
     )
+
+
+def path_records(stages: Stages, chosen: Selection, unit: float) -> list[dict[str, Any]]:
+    """What was chosen from, the simplest first, as a person reads it.
+
+    unit : of the error.
+    """
+    records = []
+    for candidate in stages.candidates:
+        learner, place = stages.learner(candidate), chosen.places[candidate]
+        records.append(
+            {
+                "learner": learner,
+                "machine": stages.machine_name(candidate),
+                "alignment": getattr(learner, "alignment_", np.nan),
+                "held_out_alignment": chosen.alignments[candidate][0],
+                "rows": len(chosen.held_out),
+                "error": float(chosen.errors[candidate][place]) * unit,
+                "C": float(chosen.values[place]),
+                "chosen": candidate == chosen.candidate,
+            }
+        )
+    return records
 
 
 def _tried(outputs: Array) -> Any:

@@ -93,6 +93,8 @@ class Stages(ABC):
     candidates: Sequence[Candidate]
     #: How the second stage is solved.
     solver: str = "exact"
+    #: How a sample of many rows decided between several kernels, if it did (`Preselection`).
+    preselection: Any = None
 
     def splits(self, folds: Any, problem: Problem) -> Any:
         """The folds on which C is chosen, given those that were asked for."""

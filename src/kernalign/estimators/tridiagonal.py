@@ -37,6 +37,8 @@ class Tridiagonal:
     def solve(self, shift: float, B: Array) -> Array:
         """(T + shift I)^-1 B; shifted eigenvalues below zero are rounding, and are let be."""
         diagonal = self.diagonal + shift
+        if len(diagonal) == 1:
+            return B / diagonal
         *_, found, failed = dptsv(diagonal, self.beside, B)
         if failed:
             *_, found, failed = dgtsv(self.beside, diagonal, self.beside, B)
