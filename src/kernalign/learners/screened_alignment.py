@@ -45,9 +45,9 @@ class ScreenedAlignment(Learner):
     --------
     >>> import numpy as np
     >>> from kernalign import ScreenedAlignment
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(60, 30))
-    >>> learner = ScreenedAlignment(false_alarms=0.01).fit(X, X[:, 0] + X[:, 1] > 0)
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.normal(size=(100, 30))
+    >>> learner = ScreenedAlignment(false_alarms=0.1).fit(X, X[:, 0] + X[:, 1] > 0)
     >>> np.flatnonzero(np.isfinite(learner.kernel_.kernels[0].sigma))
     array([0, 1])
     """
