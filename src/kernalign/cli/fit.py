@@ -56,7 +56,7 @@ def run(options: Namespace, console: Console) -> None:
     console.say(f"Alignment with the target: {last.alignment_:.3f}")
     if error is not None:
         shown = f"{100 * error:.1f} %" if data.classification else f"{np.sqrt(error):.4g} (rms)"
-        console.say(f"Error in the cross-validation that chose C = {last.C_:g}: {shown}")
+        console.say(f"Error on rows held out: {shown} (C = {last.C_:g})")
     for line in said:
         console.warn(f"Note: {line}")
     console.say(f"Saved {options.output}")
@@ -93,10 +93,9 @@ def fitted(model: Any, X: Any, y: Any, console: Console) -> list[str]:
 
 
 def held_out_error(estimator: Any) -> float | None:
-    """The smallest loss that the choice of C saw, where there was a choice."""
-    errors = np.asarray(getattr(estimator, "cv_results_", {}).get("error", []), dtype=float)
-    errors = errors[np.isfinite(errors)]
-    return float(errors.min()) if errors.size else None
+    """Error on rows that had no say in any choice, where there was one."""
+    error = float(getattr(estimator, "cv_error_", np.nan))
+    return error if np.isfinite(error) else None
 
 
 def check_folder(path: str | None) -> None:
