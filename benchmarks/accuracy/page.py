@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy.bars import OURS
-from benchmarks.accuracy.peers import VARIANTS
+from benchmarks.accuracy.bars import OURS, ranked
 from experiments.cells import Row
 from experiments.report import STYLE
-from experiments.statistics import compare, mean, paired, pairs, values_of
+from experiments.statistics import mean, paired, pairs, values_of
 
 TITLES = {
     "classification": "Classification: wrong classes, %",
@@ -47,7 +46,7 @@ def _part(rows: Sequence[Row], experiment: str) -> str:
     return (
         f"<h2>{TITLES[experiment]}</h2>"
         + _errors(errors, methods)
-        + _diagram(errors, methods, experiment)
+        + _diagram(errors, experiment)
         + _duels(errors, methods)
         + _times(rows, experiment, methods)
     )
@@ -78,18 +77,17 @@ def _errors(errors: dict, methods: Sequence[str]) -> str:
     return _table(["task", *methods], lines)
 
 
-def _diagram(errors: dict, methods: Sequence[str], experiment: str) -> str:
-    """Ranks of the methods that ran on every task."""
+def _diagram(errors: dict, experiment: str) -> str:
+    """Ranks, where there are tasks that several methods ran on."""
     # matplotlib is slow to import and a run does not need it.
     import matplotlib.pyplot as plt
 
     from experiments.figures import plot_critical_difference, svg
 
-    everywhere = [m for m in methods if all(m in e for e in errors.values()) and m not in VARIANTS]
-    found = compare(errors, everywhere) if len(everywhere) > 1 else None
-    if found is None or len(found.tasks) < 2:
+    found = ranked(errors)
+    if found is None:
         return ""
-    figure, ax = plt.subplots(figsize=(9, 0.9 + 0.3 * len(everywhere)))
+    figure, ax = plt.subplots(figsize=(9, 0.9 + 0.3 * len(found.methods)))
     plot_critical_difference(ax, found, {})
     caption = (
         f"Mean ranks over the {len(found.tasks)} tasks on which these methods ran; methods joined "

@@ -66,10 +66,21 @@ def test_kernel_ridge_handed_in_is_the_default():
 def test_support_vectors_handed_in_are_the_named_ones():
     X, y, X_test, _ = waves()
     named = KernelRegressor(machine="svr", C=2.0).fit(X, y)
-    given = KernelRegressor(machine=SVR(kernel="precomputed"), C=2.0).fit(X, y)
+    epsilon = named.machine_.epsilon
+    given = KernelRegressor(machine=SVR(kernel="precomputed", epsilon=epsilon), C=2.0).fit(X, y)
     np.testing.assert_allclose(given.predict(X_test), named.predict(X_test), atol=1e-9)
     # Epsilon is a share of the response's spread: many rows lie inside the tube.
     assert len(named.machine_.support_) < len(X)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_the_width_of_the_tube_is_the_one_that_predicts_best(noise):
+    X, y, *_ = waves(100, noise=noise)
+    model = KernelRegressor(ContinuousAlignment(), "svr", C=[1.0, 10.0]).fit(X, y)
+    best = min(model.path_, key=lambda record: record["error"])
+    assert len({record["error"] for record in model.path_}) == 3
+    assert best["chosen"]
+    assert best["machine"] == f"support vector regression, epsilon {model.machine_.epsilon:g}"
 
 
 def test_a_machine_without_a_limit_of_its_own_does_not_run_for_ever():

@@ -112,7 +112,7 @@ class KernelPredictor(KernelEstimator):
 
     def _stages(
         self,
-        machine: Machine | None,
+        machines: Sequence[Machine],
         default: Sequence[Machine],
         problem: Problem,
         values: Array,
@@ -121,13 +121,12 @@ class KernelPredictor(KernelEstimator):
     ) -> Stages:
         """The learner's own machine where it has one and the user asked for no other."""
         learners = self._checked_learners(problem.X.shape[1])
-        solver = self._checked_solver(machine, learners, len(problem.X))
+        solver = self._checked_solver(machines, learners, len(problem.X))
         if solver != "exact":
             return self._linear_stages(learners, problem, solver, values, loss, folds)
-        if len(learners) == 1 and machine is None and learners[0].one_stage:
+        if len(learners) == 1 and not machines and learners[0].one_stage:
             return OneStage(learners[0])
-        machines = [machine] if machine is not None else default
-        return TwoStages(learners, machines, problem, self.nested)
+        return TwoStages(learners, machines or default, problem, self.nested)
 
     def _linear_stages(
         self,
@@ -225,7 +224,9 @@ class KernelPredictor(KernelEstimator):
             # It holds a sample's Gram matrices and outputs, which no prediction needs.
             stages.preselection = None
 
-    def _checked_solver(self, machine: Machine | None, learners: Sequence[Learner], n: int) -> str:
+    def _checked_solver(
+        self, machines: Sequence[Machine], learners: Sequence[Learner], n: int
+    ) -> str:
         """The solver asked for; "auto" is exact for few rows, and for machines of their own."""
         check_choice(self, "solver", SOLVERS)
         wanted = self.n_components
@@ -237,8 +238,8 @@ class KernelPredictor(KernelEstimator):
             )
         if self.solver == "exact":
             return "exact"
-        own = not (machine is None or isinstance(machine, RidgeRegressor))
-        trains = machine is None and learners[0].one_stage
+        own = any(not isinstance(machine, RidgeRegressor) for machine in machines)
+        trains = not machines and learners[0].one_stage
         if not own and not trains:
             return "exact" if self.solver == "auto" and n <= EXACT_ROWS else str(self.solver)
         if self.solver == "auto":
@@ -250,9 +251,9 @@ class KernelPredictor(KernelEstimator):
             f"kernel and takes no other machine. Got {what}: use solver='exact'."
         )
 
-    def _values(self, machine: Machine | None) -> Array:
+    def _values(self, machines: Sequence[Machine]) -> Array:
         """The values of C to choose from; a single one where there is no choice."""
-        if isinstance(machine, Precomputed) and machine.parameter is None:
+        if any(isinstance(m, Precomputed) and m.parameter is None for m in machines):
             return np.ones(1)
         if isinstance(self.C, str):
             check_choice(self, "C", ("cv",))

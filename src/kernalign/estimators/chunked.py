@@ -52,7 +52,7 @@ def stages_on_chunks(model: Any, problem: Problem, loss: Loss) -> LinearStages:
         )
     learners = model._checked_learners(problem.X.shape[1])
     stages: LinearStages = model._linear_stages(
-        learners, problem, model.solver, model._values(None), loss
+        learners, problem, model.solver, model._values([]), loss
     )
     return stages
 

@@ -24,7 +24,12 @@ from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
 from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
 from kernalign.estimators.losses import CLASSES, predicted_codes
-from kernalign.estimators.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
+from kernalign.estimators.machines import (
+    Machine,
+    Precomputed,
+    RidgeClassifier,
+    SupportVectorClassifier,
+)
 from kernalign.estimators.selection import Split, splits_of_used_rows
 from kernalign.estimators.stages import Problem
 from kernalign.learners.targets import class_target
@@ -135,17 +140,17 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
                 "KernelClassifier needs at least two classes in y. Got one class: "
                 f"{self.classes_[0].item()!r}."
             )
-        machine = None
+        machines: list[Machine] = []
         if self.machine is not None:
-            machine = Precomputed(self.machine, "KernelClassifier", classes=True)
-        values = self._values(machine)
+            machines = [Precomputed(self.machine, "KernelClassifier", classes=True)]
+        values = self._values(machines)
         folds = self._folds(X, y, used, choose=values.size > 1)
         X, y, weight = X[used], y[used], weight[used]
         codes = np.searchsorted(self.classes_, y)
         target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
-        machines = [SupportVectorClassifier(), RidgeClassifier()]
-        stages = self._stages(machine, machines, problem, values, CLASSES, folds)
+        default = [SupportVectorClassifier(), RidgeClassifier()]
+        stages = self._stages(machines, default, problem, values, CLASSES, folds)
         splits = stages.splits(folds, problem)
         chosen = self._select(stages, problem, values, splits, CLASSES)
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
@@ -167,7 +172,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
         stages = stages_on_chunks(self, problem, CLASSES)
         splits = stages.splits((), problem)
-        chosen = self._select(stages, problem, self._values(None), splits, CLASSES)
+        chosen = self._select(stages, problem, self._values([]), splits, CLASSES)
         assert chosen is not None
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         self.calibration_ = TemperatureCalibration().fit(chosen.held_out, codes, target.weight)

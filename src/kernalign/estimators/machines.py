@@ -155,10 +155,9 @@ class RidgeClassifier(RidgeRegressor):
 class SupportVectorRegressor(Machine):
     """Epsilon-insensitive regression by libsvm, epsilon in units of the response's spread."""
 
-    name = "support vector regression"
-
     def __init__(self, epsilon: float = 0.1):
         self.epsilon = epsilon
+        self.name = f"support vector regression, epsilon {epsilon:g}"
 
     def fit(self, K: Array, y: Array, weight: Array, value: float) -> SVR:
         machine = SVR(kernel="precomputed", C=value, epsilon=self.epsilon, max_iter=ITERATIONS)

@@ -25,7 +25,11 @@ from kernalign.estimators.selection import Split, splits_of_used_rows
 from kernalign.estimators.stages import Problem
 from kernalign.gram import Target
 
-MACHINES = {"ridge": RidgeRegressor, "svr": SupportVectorRegressor}
+#: Of several the one that predicts best: epsilons, in units of the response's spread.
+MACHINES: dict[str, list[Machine]] = {
+    "ridge": [RidgeRegressor()],
+    "svr": [SupportVectorRegressor(epsilon) for epsilon in (0.1, 0.03, 0.3)],
+}
 
 
 class KernelRegressor(RegressorMixin, KernelPredictor):
@@ -36,9 +40,10 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
     learner : Learner or list of Learners, from the simplest to the most complex
         How the kernel is learned; the target kernel is y y'. As in `KernelClassifier`.
     machine : {"ridge", "svr"} or estimator with kernel="precomputed", default "ridge"
-        Kernel ridge regression, support vector regression (epsilon 0.1 of the response's spread),
-        or any estimator, whose `C` (or 1/`alpha`) is chosen in the same way. One-stage learners
-        bring their own machine, which is used unless one is given here.
+        Kernel ridge regression, support vector regression (epsilon 0.03, 0.1 or 0.3 of the
+        response's spread, whichever predicts best), or any estimator, whose `C` (or 1/`alpha`) is
+        chosen in the same way. One-stage learners bring their own machine, which is used unless
+        one is given here.
     C : "cv", float or sequence of floats
         Weight of the loss; for ridge regression 1/alpha. As in `KernelClassifier`.
     cv : int or cross-validation splitter
@@ -112,9 +117,9 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
             Target(scaled[:, None], weight),
             getattr(self, "feature_names_in_", None),
         )
-        machine = self._machine()
-        values = self._values(machine)
-        stages = self._stages(machine, [RidgeRegressor()], problem, values, NUMBERS, folds)
+        machines = self._machines()
+        values = self._values(machines)
+        stages = self._stages(machines, MACHINES["ridge"], problem, values, NUMBERS, folds)
         choice = values.size > 1 or len(stages.candidates) > 1
         splits = stages.splits(folds, problem) if choice else None
         self._select(stages, problem, values, splits, NUMBERS, self._unit())
@@ -130,7 +135,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         problem = Problem(X, scaled, target, getattr(self, "feature_names_in_", None))
         stages = stages_on_chunks(self, problem, NUMBERS)
         splits = stages.splits((), problem)
-        values = self._values(None)
+        values = self._values([])
         self._select(stages, problem, values, splits, NUMBERS, self._unit())
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
         return self
@@ -140,13 +145,13 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         with np.errstate(over="ignore"):
             return float(np.float64(self._spread) ** 2)
 
-    def _machine(self) -> Machine | None:
+    def _machines(self) -> list[Machine]:
         if self.machine is None:
-            return None
+            return []
         if isinstance(self.machine, str):
             check_choice(self, "machine", tuple(MACHINES))
-            return MACHINES[self.machine]()
-        return Precomputed(self.machine, "KernelRegressor", "'ridge', 'svr' or ")
+            return MACHINES[self.machine]
+        return [Precomputed(self.machine, "KernelRegressor", "'ridge', 'svr' or ")]
 
     def _folds(self, X: Array, y: Array, used: Any) -> list[Split]:
         cv = self.cv
