@@ -98,3 +98,11 @@ def test_rows_that_are_all_right_leave_a_doubt():
         calibration = TemperatureCalibration().fit(2.0 * codes - 1, codes, np.ones(n))
         surest = calibration.probabilities(np.ones(1)).max()
         assert surest == pytest.approx((n + 1) / (n + 2), rel=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1 / 80, 1e-4, 1e-9])
+def test_weights_of_less_than_a_row_count_as_one(unit):
+    scores, codes = noisy_scores(4)
+    one = TemperatureCalibration().fit(scores, codes, np.ones(80))
+    small = TemperatureCalibration().fit(scores, codes, np.full(80, unit))
+    assert small.slope_ == pytest.approx(one.slope_, rel=1e-6)

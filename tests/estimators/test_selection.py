@@ -145,6 +145,41 @@ def test_the_honest_error_of_a_single_candidate_is_its_error():
     assert found.honest[1] == pytest.approx(0.0, abs=1e-12)
 
 
+def test_the_order_of_rows_does_not_decide():
+    """Classes in turn, in many rows: every k-th row would be of one class."""
+    rng = np.random.default_rng(0)
+    codes = np.arange(4000) % 2
+    outputs = (2 * codes - 1 + 2 * rng.normal(size=4000))[None]
+    shuffled = rng.permutation(4000)
+    losses = [
+        CLASSES.deciding(codes[order], outputs[:, order], np.ones(4000)).mean()
+        for order in (slice(None), shuffled)
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=0.02)
+
+
+def test_rows_in_several_folds_do_not_judge_their_own_choice():
+    """Two candidates, each right in its half of the rows; every fold holds out all of a half."""
+    target = Target(np.zeros((N, 1)), np.ones(N))
+    problem = Problem(np.arange(N, dtype=float)[:, None], np.zeros(N), target, None)
+    half = np.array_split(np.arange(N), 2)
+    folds = [(half[1], half[0]), (half[0], half[1]), (half[1], half[0]), (half[0], half[1])]
+    told = Told([wrong(*half[1]), wrong(*half[0])])
+    assert select(told, problem, VALUES, folds, AS_TOLD).honest[0] == 1.0
+    # Where nothing but the judged rows is left, nobody knows.
+    assert np.isnan(select(told, problem, VALUES, folds[::2], AS_TOLD).honest[0])
+
+
+def test_integer_weights_are_repeated_rows_in_the_choice():
+    weight = np.random.default_rng(0).integers(1, 4, N)
+    for number in range(2, 12):
+        losses = wrong(*range(number)), wrong(*range(4, 6))
+        weighted = choose(*losses, weight=weight.astype(float))
+        d = np.repeat((losses[0] - losses[1])[1], weight)
+        error = d.std(ddof=1) / np.sqrt(len(d))
+        assert (weighted.candidate == Candidate(0)) == (d.mean() <= error * (1 + 1e-9))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_classes_are_chosen_by_the_brier_score_at_the_slope_of_largest_likelihood(n_classes):
     rng = np.random.default_rng(0)

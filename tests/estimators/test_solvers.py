@@ -1,6 +1,7 @@
 """Solvers of the second stage: equal to the exact one where they must be, chosen by n."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from kernalign import (
+    AlignmentWarning,
     ContinuousAlignment,
     ContinuousRisk,
     Fourier,
@@ -152,6 +154,7 @@ def test_samples_where_cost_grows_faster_than_rows():
         assert isinstance(wrapped, Sampled)
         assert wrapped.max_rows == largest
     assert on_sample(UniformWeights(), 4001).max_rows == 4000
+    assert on_sample(UniformWeights(), 300, True, 60).max_rows == 240
     # Linear in n already.
     assert isinstance(on_sample(ContinuousAlignment(waves), 10**6), ContinuousAlignment)
     # One pass over pairs is all that can be sent to rows elsewhere.
@@ -213,6 +216,55 @@ def test_sampled_kernel_serves_the_choice_and_the_fit(monkeypatch):
     signs = (2.0 * y - 1)[:, None]
     one = real(features, X, signs, np.ones(600)).path(features.root, np.array([model.C_]))[0]
     np.testing.assert_allclose(model.machine_.model.coefficients, one.coefficients, rtol=1e-6)
+
+
+@pytest.mark.parametrize("cv", [5, StratifiedKFold(5)])
+def test_the_choice_between_kernels_is_judged_too(cv):
+    """Labels without a signal, and the luckiest of many kernels: its error is not told."""
+    errors = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(60, 20)), np.arange(60) % 2
+        learners = [UniformWeights([Gaussian(columns=[k]).at(1.0)]) for k in range(20)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AlignmentWarning)
+            model = KernelClassifier(learners, solver="nystroem", C=[1.0, 10.0], cv=cv).fit(X, y)
+        errors.append(model.cv_error_)
+    assert np.mean(errors) > 0.45
+
+
+def test_a_sample_that_decides_is_told_of_and_not_kept(monkeypatch):
+    monkeypatch.setattr("kernalign.estimators.base.EXACT_ROWS", 50)
+    monkeypatch.setattr(linear, "FOLDS_ROWS", 50)
+    X, y, *_ = classes(200)
+    learners = [
+        UniformWeights(Gaussian().grid(2, 0.3, 1)),
+        UniformWeights(Gaussian().grid(2, 1, 3)),
+    ]
+    for model in (KernelRegressor(learners, C=1.0), KernelClassifier(learners, C=1.0)):
+        model.fit(X, y)
+        assert len(model.path_) >= 3
+        assert np.isfinite(model.cv_error_)
+        assert model.stages_.preselection is None
+
+
+def test_a_class_that_is_hardly_in_the_sample_has_no_say(monkeypatch):
+    monkeypatch.setattr(linear, "FOLDS_ROWS", 50)
+    X, y, *_ = classes(200)
+    for rare in (0, 1, 2):
+        labels = np.where(y == 0, (rare + 1) % 3, (rare + 2) % 3)
+        labels[:2] = rare
+        learners = [UniformWeights(Gaussian().grid(2, s, 2 * s)) for s in (0.3, 1.0)]
+        model = KernelClassifier(learners, solver="nystroem", n_components=30, C=[1.0, 10.0])
+        assert len(model.fit(X, labels).path_) >= 3
+
+
+def test_a_bootstrap_may_choose(monkeypatch):
+    X, y, *_ = classes(60)
+    rng = np.random.default_rng(0)
+    folds = [(rng.integers(0, 60, 60), np.arange(0, 60, 2)) for _ in range(2)]
+    model = KernelClassifier(KERNELS, solver="nystroem", nested=False, cv=folds, C=[1.0, 10.0])
+    assert model.fit(X, y).score(X, y) > 0.7
 
 
 def test_few_rows_have_all_folds():

@@ -38,7 +38,20 @@ def test_only_the_lower_triangle_is_read():
     np.testing.assert_array_equal(whole.diagonal, lower.diagonal)
 
 
-def test_a_shift_below_rounding_is_survived():
-    K = np.ones((30, 30))
+@pytest.mark.parametrize("shift", [1e-18, 1e-300])
+def test_a_shift_below_rounding_is_rounding(shift):
+    """A smooth kernel on a smooth function: what rounding made up must not blow up."""
+    x = np.linspace(-1, 1, 80)[:, None]
+    K, y = Gaussian().at(1.0)(x), np.sin(3 * x)
     found = Tridiagonal(K)
-    assert np.isfinite(found.solve(1e-18, found.rotate(np.ones((30, 1))))).all()
+    fitted = K @ found.back(found.solve(shift, found.rotate(y)))
+    np.testing.assert_allclose(fitted, y, atol=1e-6)
+
+
+def test_a_matrix_with_negative_eigenvalues_is_solved_too():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(20, 20))
+    K, b = A + A.T, rng.normal(size=(20, 1))
+    found = Tridiagonal(K)
+    solution = found.back(found.solve(0.1, found.rotate(b)))
+    np.testing.assert_allclose(K @ solution + 0.1 * solution, b, atol=1e-8)

@@ -103,6 +103,23 @@ def test_constant_features_are_not_looked_at():
     assert np.isinf(learner.kernel_.kernels[0].sigma[3])
 
 
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_very_large_and_small_units(unit):
+    X, y = rows()
+    one, other = (
+        Screen.of(X, class_target(y, 2, np.ones(len(X))), 1.0),
+        Screen.of(X * unit, class_target(y, 2, np.ones(len(X))), 1.0),
+    )
+    np.testing.assert_allclose(other.alignment, one.alignment, rtol=1e-9)
+    np.testing.assert_allclose(other.spread, one.spread * unit, rtol=1e-9)
+
+
+def test_bounds_are_refused():
+    X, y = rows()
+    with pytest.raises(ValueError, match=r"must have no bounds.*Got Gaussian"):
+        ScreenedAlignment(Gaussian(ard=True, bounds=(1.0, 2.0))).fit(X, y)
+
+
 def test_columns_of_a_family():
     X, y = rows()
     learner = ScreenedAlignment(Gaussian(ard=True, columns=[0, 3, 11])).fit(X, y)

@@ -189,7 +189,7 @@ class KernelPredictor(KernelEstimator):
         unit : of the error, in which it is reported.
         """
         if folds is None:
-            self._report_no_choice(stages, values)
+            self._report_no_choice(stages, values, unit)
             return None
         chosen = select(stages, problem, values, folds, loss)
         self._report_choice(stages, chosen, unit)
@@ -199,12 +199,12 @@ class KernelPredictor(KernelEstimator):
         )
         return chosen
 
-    def _report_no_choice(self, stages: Stages, values: Array) -> None:
+    def _report_no_choice(self, stages: Stages, values: Array, unit: float) -> None:
         self.candidate_ = stages.candidates[0]
         self.C_ = float(values[np.argmin(np.abs(np.log(values)))])
         nothing = np.array([np.nan])
         self.cv_results_ = {"C": np.array([self.C_]), "error": nothing, "loss": nothing}
-        self.path_: list[dict[str, Any]] = []
+        self.path_ = self._sample_path(stages, unit)
         self.cv_error_ = self.cv_error_std_ = float("nan")
 
     def _report_choice(self, stages: Stages, chosen: Selection, unit: float) -> None:
@@ -216,13 +216,16 @@ class KernelPredictor(KernelEstimator):
                 "error": chosen.errors[chosen.candidate] * scale,
                 "loss": chosen.losses[chosen.candidate],
             }
-            self.cv_error_, self.cv_error_std_ = (float(v * scale) for v in chosen.honest)
-        self.path_ = path_records(stages, chosen, unit)
-        if stages.preselection is not None:
-            tried = stages.preselection
-            self.path_ = path_records(tried.stages, tried.selection, unit) + self.path_
-            # It holds a sample's Gram matrices and outputs, which no prediction needs.
-            stages.preselection = None
+            honest = chosen.honest
+            if stages.preselection is not None and not stages.preselection.apart:
+                # Rows that judge had a say in the choice between kernels.
+                honest = stages.preselection.selection.honest
+            self.cv_error_, self.cv_error_std_ = (float(v * scale) for v in honest)
+        self.path_ = self._sample_path(stages, unit) + path_records(stages, chosen, unit)
+
+    def _sample_path(self, stages: Stages, unit: float) -> list[dict[str, Any]]:
+        tried = stages.preselection
+        return [] if tried is None else path_records(tried.stages, tried.selection, unit)
 
     def _checked_solver(
         self, machines: Sequence[Machine], learners: Sequence[Learner], n: int
@@ -247,8 +250,8 @@ class KernelPredictor(KernelEstimator):
         trained = f"learner={learners[0]!r}, which trains its own"
         what = f"machine={self.machine!r}" if own else trained
         raise ValueError(
-            f"solver={self.solver!r} of {type(self).__name__} trains least squares on the learned "
-            f"kernel and takes no other machine. Got {what}: use solver='exact'."
+            f"solver={self.solver!r} of {type(self).__name__} trains a linear machine on the "
+            f"learned kernel and takes no other machine. Got {what}: use solver='exact'."
         )
 
     def _values(self, machines: Sequence[Machine]) -> Array:

@@ -14,7 +14,7 @@ from scipy.special import softmax
 
 from kernalign._typing import Array
 
-#: Range of the logarithm of the slope, in units of the spread of the decision values.
+#: Range of the logarithm of the slope, in units of half the largest margin.
 LOG_SLOPE = (-7.0, 7.0)
 #: Steps of the golden section: each divides the range by 1.6.
 STEPS = 30
@@ -55,10 +55,10 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
     row more is wrong and one right by the usual margin: where all rows are right, steeper would be
     better without end.
     """
-    rows, weight = (
-        np.concatenate([rows, _two_more(rows, weight)], axis=1),
-        np.append(weight, [1.0, 1.0]),
-    )
+    # Weights stand for at least as many rows as there are, as they do for the alignment.
+    weight = weight * max(1.0, len(weight) / (weight.sum() or 1.0))
+    rows = np.concatenate([rows, _two_more(rows, weight)], axis=1)
+    weight = np.append(weight, [1.0, 1.0])
     size = np.abs(rows).max(axis=(1, 2), initial=0.0)
     size[size == 0] = 1.0
     unit = rows / (size / 2)[:, None, None]

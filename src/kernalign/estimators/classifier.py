@@ -65,14 +65,14 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         Fourier and Linear kernels); "cg" solves for all rows by preconditioned conjugate gradients.
         On features the machine is a squared hinge instead where held-out rows say that it is
         better; it is tried where the features of all rows, in single precision, fit in
-        scikit-learn's `working_memory` (52,000 rows by default), and not on Dask arrays.
+        scikit-learn's `working_memory` (about 50,000 rows by default), and not on Dask arrays.
         The kernel is then learned on a sample of many rows (`Sampled`) and, beyond 2000 rows and
         where `cv` is a number, C is chosen on one share of the rows, outside the sample. "auto" is
         "exact" up to 2000 rows, and wherever the machine is given, else "nystroem", or "fourier"
         where its features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
-        and 250,000 rows as many more, up to 6000, as make them cost what 250,000 rows do.
+        and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment and for the machine.
 
@@ -86,11 +86,12 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     path_ : list of dict
         What was chosen from, the simplest first: learner, machine, alignment on the training rows
         and on held-out rows, number of rows, cross-validated error at the best C, whether it was
-        chosen. With many rows those of the sample that decided between kernels come first.
+        chosen. With many rows those of the sample that decided between kernels come first, and
+        then the machines on the one that was chosen.
     cv_error_, cv_error_std_ : float
         Error on held-out rows, and its standard error, of the choice that the other folds (parts
         of the rows, where one share is held out) would have made: no row has a say in the choice
-        that it judges.
+        that it judges. (The values of C at which a squared hinge is tried are placed by all.)
     classes_ : array
     n_features_in_, feature_names_in_ : what `fit` saw.
 

@@ -6,6 +6,7 @@ and one pass over the rows gives the sums from which least squares follow at eve
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -83,8 +84,8 @@ class LinearStages(Stages):
     """Learn the kernel, then a linear machine on its features, or least squares by iterations.
 
     The machine is least squares. For classes it is the squared hinge where held-out rows say that
-    this is better; it is tried where the features of all rows can be
-    kept (`estimators.hinge`), not on rows elsewhere and not by "cg".
+    this is better; it is tried where the features of all rows can be kept (`estimators.hinge`), not
+    on rows elsewhere and not by "cg".
 
     solver : "auto", "nystroem", "fourier" or "cg"; `self.solver` says what "auto" became.
     loss : by which C is chosen; the squared hinge finds with it where to look.
@@ -153,7 +154,10 @@ class LinearStages(Stages):
     def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
         kernel = self._kernel_for(train)
         features = self._features(kernel, train.X)
-        serves = kernel is self.fitted.kernel_ and train.index is not None
+        # Rows that are there twice, as in a bootstrap, are not those of the fit.
+        once = train.index is not None and len(np.unique(train.index)) == len(train.index)
+        serves = kernel is self.fitted.kernel_ and once
+        self._sums = None
         kept = self._room(features, self.n_rows if serves else len(train.X))
         sums = self._normal_equations(features, train, None, kept)
         if serves:
@@ -169,7 +173,8 @@ class LinearStages(Stages):
             yield Outputs(HINGE, _flat(out), np.nan)
 
     def train(self, problem: Problem, candidate: Candidate, C: float) -> Trained:
-        known, self._sums, self._hinge = self._sums, None, None
+        # What served the choice is not saved with the model.
+        known, self._sums, self._hinge, self.preselection = self._sums, None, None, None
         if self.solver == "cg":
             features = known.features if known else self._features(self.fitted.kernel_, problem.X)
             coefficients, constant = ridge_by_conjugate_gradients(
@@ -294,7 +299,8 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
     largest = STREAMED_SAMPLE if one_pass else DENSE_SAMPLE
     if remote:
         everywhere = one_pass and all(member.columns is None for member in members)
-        return learner if everywhere and n <= largest else Sampled(learner, max_rows=largest)
+        whole = everywhere and n <= largest
+        return learner if whole else Sampled(learner, max_rows=min(largest, max(n - free, 2)))
     if n <= largest and not free:
         return learner
     return Sampled(learner, max_rows=min(largest, n - free))
@@ -312,7 +318,7 @@ def rows_held_out(problem: Problem, cv: Any) -> int:
     """Rows held out for the choice of C: as many as in a fold, up to a limit; 0 where all folds
     have their turn: few rows in memory, or folds that the user gave."""
     n = len(problem.X)
-    given = not isinstance(cv, int | np.integer)
+    given = not isinstance(cv, numbers.Integral)
     if given or (n <= FOLDS_ROWS and not isinstance(problem.X, RemoteRows)):
         return 0
     return max(1, min(n // int(cv), HELD_OUT))

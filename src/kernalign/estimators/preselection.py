@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
@@ -31,11 +32,15 @@ def deciding_rows(n_features: int) -> int:
 
 @dataclass(frozen=True)
 class Preselection:
-    """The kernels that were tried on a sample, what was found, and the rows that had a say."""
+    """The kernels that were tried on a sample, what was found, and the rows that had a say.
+
+    apart : whether C is chosen, and the whole judged, on other rows.
+    """
 
     stages: Stages
     selection: Selection
     rows: IntArray
+    apart: bool
 
     @property
     def number(self) -> int:
@@ -54,7 +59,7 @@ def preselect(
 ) -> Preselection | None:
     """The simplest learner that predicts as well as the best, with least squares, on a sample.
 
-    None where a class has a single row in the sample.
+    Classes with a single row in the sample have no say; None where others are not two.
 
     folds : those of the estimator, for the case that the sample is all rows.
     free : rows that the sample leaves for the choice of C.
@@ -62,21 +67,27 @@ def preselect(
     most = min(deciding_rows(problem.X.shape[1]), len(problem.X) - free)
     # The beginning of the order in which `Sampled` takes rows: others are seen by neither.
     rows = np.sort(stratified_order(problem.target, generator(0))[:most])
-    sample = problem.fetched(rows)
     if folds is None or len(rows) < len(problem.X):
-        folds = _folds(sample, classes)
+        if classes:
+            found, counts = np.unique(problem.y[rows], return_counts=True)
+            rows = rows[np.isin(problem.y[rows], found[counts > 1])]
+        folds = _folds(problem.y[rows], classes)
     if folds is None:
         return None
+    sample = problem.fetched(rows)
+    if classes:
+        codes = np.unique(sample.y, return_inverse=True)[1]
+        sample = replace(sample, y=cast(Array, codes))
     machine = RidgeClassifier() if classes else RidgeRegressor()
     stages = TwoStages(learners, [machine], sample, nested=True)
-    return Preselection(stages, select(stages, sample, values, folds, loss), rows)
+    return Preselection(stages, select(stages, sample, values, folds, loss), rows, free > 0)
 
 
-def _folds(sample: Problem, classes: bool) -> list[Split] | None:
-    if not classes:
-        return list(KFold(FOLDS, shuffle=True, random_state=0).split(sample.X))
-    number = min(FOLDS, int(np.bincount(sample.y).min()))
-    if number < 2:
+def _folds(y: Array, classes: bool) -> list[Split] | None:
+    """Folds of the sample; None where there are too few rows, or classes."""
+    counts = np.unique(y, return_counts=True)[1] if classes else np.array([len(y)])
+    if len(y) < 2 or (classes and len(counts) < 2):
         return None
-    folds = StratifiedKFold(number, shuffle=True, random_state=0)
-    return list(folds.split(sample.X, sample.y))
+    kind = StratifiedKFold if classes else KFold
+    number = min(FOLDS, int(counts.min()))
+    return list(kind(number, shuffle=True, random_state=0).split(np.zeros((len(y), 1)), y))

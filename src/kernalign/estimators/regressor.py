@@ -61,7 +61,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
-        and 250,000 rows as many more, up to 6000, as make them cost what 250,000 rows do.
+        and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         machines = self._machines()
         values = self._values(machines)
         stages = self._stages(machines, MACHINES["ridge"], problem, values, NUMBERS, folds)
-        choice = values.size > 1 or len(stages.candidates) > 1
+        choice = values.size > 1 or len(stages.candidates) > 1 or stages.preselection is not None
         splits = stages.splits(folds, problem) if choice else None
         self._select(stages, problem, values, splits, NUMBERS, self._unit())
         self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)

@@ -75,30 +75,39 @@ class Selection:
 
 @dataclass(frozen=True)
 class Folds:
-    """Labels and weights of the rows that each fold held out, and what was said of them."""
+    """Rows that each fold held out, by position, label and weight, and what was said of them."""
 
+    rows: list[Any]
     labels: list[Array]
     weights: list[Array]
     held: dict[Candidate, Held]
     loss: Loss
 
-    def choose(self, folds: Sequence[int]) -> Choice:
+    def choose(self, folds: Sequence[int], judged: Any = ()) -> Choice | None:
         """The first kernel no worse than the best by more than a standard error of the difference.
 
         Each kernel with its own best machine and C; ties between C go to the stronger
         regularisation.
 
         folds : which folds have a say.
+        judged : rows that have none, in whatever fold; None is returned where no others are left.
         """
-        y, weight = (np.concatenate([v[f] for f in folds]) for v in (self.labels, self.weights))
+        say = [~np.isin(self.rows[f], judged) for f in folds]
+        if not any(some.any() for some in say):
+            return None
+        chosen = list(zip(folds, say, strict=True))
+        y, weight = (
+            np.concatenate([v[f][some] for f, some in chosen]) for v in (self.labels, self.weights)
+        )
         places: dict[Candidate, int] = {}
         means: dict[Candidate, Array] = {}
         of_rows: dict[Candidate, Array] = {}
         for candidate, held in self.held.items():
-            outputs = np.concatenate([held.outputs[f] for f in folds], axis=1)
+            outputs = np.concatenate([held.outputs[f][:, some] for f, some in chosen], axis=1)
             tried = _tried(outputs)
             losses = np.full(outputs.shape[:2], np.inf)
-            losses[tried] = self.loss.deciding(y, outputs[tried], weight)
+            found = self.loss.deciding(y, outputs[tried], weight)
+            losses[tried] = np.nan_to_num(found, nan=np.inf, posinf=np.inf)
             means[candidate] = losses @ (weight / weight.sum())
             places[candidate] = int(np.argmin(means[candidate]))
             of_rows[candidate] = losses[places[candidate]]
@@ -130,7 +139,9 @@ class Folds:
             return parts.honest() if len(parts.weights) > 1 else (float("nan"), float("nan"))
         means = []
         for f in range(number):
-            choice = self.choose([g for g in range(number) if g != f])
+            choice = self.choose([g for g in range(number) if g != f], self.rows[f])
+            if choice is None:
+                return float("nan"), float("nan")
             place = choice.places[choice.candidate]
             means.append(self.mean_errors(choice.candidate, [f])[place])
         sizes = np.array([weight.sum() for weight in self.weights])
@@ -141,7 +152,7 @@ class Folds:
 
     def _in_parts(self) -> Folds:
         """One split as several, of random rows."""
-        ((y,), (weight,)) = self.labels, self.weights
+        ((rows,), (y,), (weight,)) = self.rows, self.labels, self.weights
         order = np.random.default_rng(0).permutation(len(weight))
         parts = np.array_split(order, min(PARTS, len(weight)))
         held = {
@@ -151,7 +162,8 @@ class Folds:
             )
             for candidate, held in self.held.items()
         }
-        return Folds([y[part] for part in parts], [weight[part] for part in parts], held, self.loss)
+        r, labels, weights = ([values[part] for part in parts] for values in (rows, y, weight))
+        return Folds(r, labels, weights, held, self.loss)
 
 
 def select(
@@ -159,11 +171,10 @@ def select(
 ) -> Selection:
     """The simplest kernel that is as good as the best, with its machine and C of smallest loss."""
     values = np.sort(values)
-    tests = []
-    found = Folds([], [], {candidate: Held() for candidate in stages.candidates}, loss)
+    found = Folds([], [], [], {candidate: Held() for candidate in stages.candidates}, loss)
     for train, test in folds:
         part = problem.fetched(test)
-        tests.append(test)
+        found.rows.append(np.asarray(test))
         found.labels.append(part.y)
         found.weights.append(part.target.weight)
         for out in stages.path(problem.rows(train), part, values):
@@ -173,14 +184,15 @@ def select(
             errors[~_tried(out.values)] = np.inf
             record.errors.append(errors)
             record.alignments.append(out.alignment)
-    if not tests:
+    if not found.rows:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
-    everything = range(len(tests))
+    everything = range(len(found.rows))
     choice = found.choose(everything)
+    assert choice is not None
     best = choice.places[choice.candidate]
     outputs = found.held[choice.candidate].outputs
     held_out = np.full((len(problem.X), *outputs[0].shape[2:]), np.nan)
-    for test, values_of_test in zip(tests, outputs, strict=True):
+    for test, values_of_test in zip(found.rows, outputs, strict=True):
         held_out[test] = values_of_test[best]
     return Selection(
         candidate=choice.candidate,
@@ -235,8 +247,8 @@ def _within_a_standard_error(d: Array, weight: Array) -> bool:
     """
     share = weight / weight.sum()
     mean = float(share @ d)
-    freedom = max(1 - float(share @ share), np.finfo(float).tiny)
-    error = np.sqrt(float(share**2 @ (d - mean) ** 2) / freedom)
+    rows = max(float(weight.sum()), len(weight))
+    error = np.sqrt(float(share @ (d - mean) ** 2) / max(rows - 1, np.finfo(float).tiny))
     return mean <= error * (1 + ROUNDING)
 
 

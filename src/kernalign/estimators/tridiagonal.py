@@ -21,6 +21,8 @@ class Tridiagonal:
         packed, self.diagonal, self.beside, tau, _ = dsytrd(
             np.array(K, order="F"), lower=1, lwork=size, overwrite_a=1
         )
+        largest = np.abs(self.diagonal).max() + 2 * np.abs(self.beside).max(initial=0.0)
+        self._rounding = float(n * np.finfo(float).eps * largest)
         # Q leaves the first coordinate alone and acts on the others as a product of reflections.
         self._reflections, self._tau = np.asfortranarray(packed[1:, :-1]), tau
 
@@ -35,12 +37,16 @@ class Tridiagonal:
         return self._apply("N", out)
 
     def solve(self, shift: float, B: Array) -> Array:
-        """(T + shift I)^-1 B; shifted eigenvalues below zero are rounding, and are let be."""
-        diagonal = self.diagonal + shift
+        """(T + shift I)^-1 B, for a shift no smaller than rounding.
+
+        Eigenvalues that should be zero are of the size of rounding, of either sign.
+        """
+        diagonal = self.diagonal + max(shift, self._rounding)
         if len(diagonal) == 1:
             return B / diagonal
         *_, found, failed = dptsv(diagonal, self.beside, B)
         if failed:
+            # A Gram matrix that somebody handed in may have negative eigenvalues.
             *_, found, failed = dgtsv(self.beside, diagonal, self.beside, B)
         solution: Array = found
         return solution

@@ -111,8 +111,12 @@ class ContinuousEvidence(Learner):
         target: Target,
         feature_names: Sequence[str] | None = None,
     ) -> Learned:
-        alike = isinstance(simpler, ContinuousEvidence) and hasattr(simpler, "point_")
+        alike = isinstance(simpler, ContinuousEvidence) and simpler._searches() == self._searches()
         return self._learn(X, target, feature_names, simpler.point_ if alike else None)
+
+    def _searches(self) -> str:
+        """What is searched, and by which criterion: two that agree may start from each other."""
+        return f"{self.criterion} {self.family!r}"
 
     def for_folds(self) -> ContinuousEvidence:
         copy: ContinuousEvidence = super().for_folds()

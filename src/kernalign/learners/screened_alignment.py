@@ -85,6 +85,11 @@ class ScreenedAlignment(Learner):
                 "The 'family' parameter of ScreenedAlignment must be a family with one bandwidth "
                 f"per feature, such as Gaussian(ard=True). Got {family!r} instead."
             )
+        if family.bounds is not None:
+            raise ValueError(
+                "The 'family' parameter of ScreenedAlignment must have no bounds: bandwidths "
+                f"follow from relevances of features and a common scale. Got {family!r}."
+            )
         return family
 
 
@@ -105,13 +110,17 @@ class Screen:
         mean and variance gives the threshold. It is exact in the limit for two classes.
         """
         w, Y = target.weight, target.centred
+        # Squares of what is very large or small would not be finite, or zero.
+        largest = np.abs(X).max(axis=0)
+        largest[largest == 0] = 1.0
+        X = X / largest
         centred = X - w @ X / target.total
         square = w @ centred**2
         products = (target.weighted.T @ centred) ** 2
         S = Y.T @ target.weighted
         size, trace = float(np.linalg.norm(S)), float(np.trace(S))
         constant = square <= VANISHING**2 * (w @ X**2)
-        spread = np.sqrt(np.where(constant, 1.0, square / target.total))
+        spread = largest * np.sqrt(np.where(constant, 1.0, square / target.total))
         if size == 0:
             return cls(np.zeros(X.shape[1]), 0.0, spread)
         alignment = np.where(constant, 0, products.sum(axis=0)) / np.where(constant, 1, square)
