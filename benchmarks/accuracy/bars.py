@@ -99,13 +99,14 @@ def _alone(errors: Errors) -> Iterator[Row]:
 
 
 def _regret(errors: Errors) -> Iterator[Row]:
-    """The largest distance to the best method of a row of the table."""
+    """The largest distance to the best method of a row of the table, on the repeats of both."""
     distance = {}
     for name in tasks.TABLE:
-        rivals = {m: v for m, v in errors.get(name, {}).items() if v and m not in VARIANTS}
-        means = {m: np.mean(list(v.values())) for m, v in rivals.items()}
-        if OURS in means and len(means) > 1:
-            distance[name] = 100 * (means[OURS] - min(means.values()))
+        row = errors.get(name, {})
+        duels = [pairs({name: row}, OURS, m) for m in row if m not in (OURS, *VARIANTS)]
+        found = [100 * float(np.mean(a) - np.mean(b)) for a, b in duels if a]
+        if found:
+            distance[name] = max(0.0, *found)
     if distance:
         worst = max(distance, key=lambda name: distance[name])
         what = f"worst regret over {len(distance)} rows of the table ({worst})"

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.accuracy.bars import OURS, ranked
+from benchmarks.accuracy.peers import VARIANTS
 from experiments.cells import Row
 from experiments.report import STYLE
 from experiments.statistics import mean, paired, pairs, values_of
@@ -31,7 +32,7 @@ def write_page(rows: Sequence[Row], directory: Path) -> Path:
         '<meta name=viewport content="width=device-width">'
         f"<title>Accuracy</title><style>{STYLE}</style><h1>Accuracy of the default fit</h1>"
         f"<p class=note>{html.escape('; '.join(machines))}. Means over repeats ± standard errors; "
-        "the lowest error of a row is bold. Made by python -m benchmarks accuracy.</p>"
+        "the lowest error of a row is bold, among methods with all of its repeats. Made by python -m benchmarks accuracy.</p>"
         f"{body}</html>\n",
         encoding="utf-8",
     )
@@ -40,7 +41,8 @@ def write_page(rows: Sequence[Row], directory: Path) -> Path:
 
 def _part(rows: Sequence[Row], experiment: str) -> str:
     errors = values_of(rows, experiment, "error")
-    methods = list(dict.fromkeys(m for e in errors.values() for m in e))
+    found = dict.fromkeys(m for e in errors.values() for m in e)
+    methods = sorted(found, key=lambda m: (m in VARIANTS, m != OURS))
     if not methods:
         return ""
     return (
@@ -63,7 +65,8 @@ def _errors(errors: dict, methods: Sequence[str]) -> str:
     lines = []
     for task, found in errors.items():
         means = {m: mean(list(found[m].values())) for m in methods if found.get(m)}
-        best = min(v.value for v in means.values())
+        most = max(v.n for v in means.values())
+        best = min(v.value for v in means.values() if v.n == most)
         line = [html.escape(task)]
         for m in methods:
             if m not in means:
@@ -72,7 +75,7 @@ def _errors(errors: dict, methods: Sequence[str]) -> str:
             text = f"{100 * means[m].value:.1f}"
             if means[m].n > 1:
                 text += f" ± {100 * means[m].error:.1f}"
-            line.append(f"<b>{text}</b>" if means[m].value == best else text)
+            line.append(f"<b>{text}</b>" if means[m].value == best and means[m].n == most else text)
         lines.append(line)
     return _table(["task", *methods], lines)
 
