@@ -32,7 +32,8 @@ def write_page(rows: Sequence[Row], directory: Path) -> Path:
         '<meta name=viewport content="width=device-width">'
         f"<title>Accuracy</title><style>{STYLE}</style><h1>Accuracy of the default fit</h1>"
         f"<p class=note>{html.escape('; '.join(machines))}. Means over repeats ± standard errors; "
-        "the lowest error of a row is bold, among methods with all of its repeats. Made by python -m benchmarks accuracy.</p>"
+        "the lowest error of a row is bold, among methods with all of its repeats. Made by "
+        "python -m benchmarks accuracy.</p>"
         f"{body}</html>\n",
         encoding="utf-8",
     )
