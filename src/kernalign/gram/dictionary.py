@@ -29,7 +29,7 @@ from kernalign.kernels.base import is_scalar
 
 #: Bytes of the tile stack (all kernels on one tile) that one thread works on.
 STACK_BYTES = 1 << 20
-#: Fewer kernels than these are few.
+#: For fewer kernels than these a plain product is faster than the symmetric one.
 FEW = 8
 
 
