@@ -26,7 +26,7 @@ NAMES = (
     "scale",
 )
 #: Those that take long, and options of their own: run by name only.
-WITH_OPTIONS = ("dask", "scale")
+WITH_OPTIONS = ("accuracy", "dask", "scale")
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV
@@ -33,6 +34,8 @@ TEST_ROWS = 10_000
 C_GRID = (0.1, 1.0, 10.0, 100.0)
 GAMMA_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
 FOLDS = 3
+#: Rows that a grid search may have where all would take too long.
+PART = 20_000
 
 
 def synthetic(n: int) -> tuple[np.ndarray, ...]:
@@ -84,6 +87,22 @@ def nystroem(X: np.ndarray) -> Any:
     return GridSearchCV(model, grid, cv=FOLDS, n_jobs=-1)
 
 
+class TunedOnPart:
+    """The same grid search on the first 20,000 rows; the model it chooses on all."""
+
+    def __init__(self, search: Any):
+        self.search = search
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> TunedOnPart:
+        chosen = self.search.fit(X[:PART], y[:PART]).best_estimator_
+        self.predict = clone(chosen).fit(X, y).predict
+        return self
+
+
+def nystroem_on_part(X: np.ndarray) -> Any:
+    return TunedOnPart(nystroem(X[:PART]))
+
+
 def boosting(X: np.ndarray) -> Any:
     return HistGradientBoostingClassifier(random_state=0)
 
@@ -99,6 +118,7 @@ METHODS: dict[str, tuple[Any, int]] = {
     "kernalign, one bandwidth": (kernalign_one, 10**6),
     "SVC grid search": (svc, 10**4),
     "Nystroem + LinearSVC grid search": (nystroem, 10**5),
+    "Nystroem + LinearSVC tuned on 20,000 rows": (nystroem_on_part, 10**6),
     "HistGradientBoosting": (boosting, 10**6),
     # Beyond, its kernel matrices outgrow the machine.
     "xrfm": (xrfm, 10**4),

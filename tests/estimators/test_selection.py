@@ -139,6 +139,14 @@ def test_a_value_of_c_that_was_not_tried_is_not_chosen():
     assert found.honest[0] == pytest.approx(1 / N)
 
 
+def test_a_machine_without_an_answer_is_not_chosen():
+    """NaN at some rows, at every C: neither a warning nor a choice."""
+    holes = np.zeros((2, N))
+    holes[:, :3] = np.nan
+    assert choose(holes, wrong(0)).candidate == Candidate(1)
+    assert choose(holes, holes).candidate == Candidate(0)
+
+
 def test_the_honest_error_of_a_single_candidate_is_its_error():
     found = choose(wrong(*range(0, N, 5)))
     assert found.honest[0] == pytest.approx(found.errors[Candidate(0)].min())

@@ -117,7 +117,9 @@ class Folds:
                 best[c.kernel] = c
         winner = min(best.values(), key=lambda c: means[c].min())
         for c in best.values():
-            if _within_a_standard_error(of_rows[c] - of_rows[winner], weight):
+            with np.errstate(invalid="ignore"):
+                d = of_rows[c] - of_rows[winner]
+            if _within_a_standard_error(d, weight):
                 return Choice(c, places, means)
         return Choice(winner, places, means)
 
@@ -245,6 +247,9 @@ def _within_a_standard_error(d: Array, weight: Array) -> bool:
 
     A single row that differs is not evidence: its difference equals the standard error.
     """
+    if not np.isfinite(d).all():
+        # A machine without an answer at some row is not as good as one that has it.
+        return False
     share = weight / weight.sum()
     mean = float(share @ d)
     rows = max(float(weight.sum()), len(weight))
