@@ -27,7 +27,8 @@ from kernalign import (
     centered_alignment,
 )
 from kernalign.gram import Target
-from kernalign.learners import DualModel, Learner
+from kernalign.learners import Learner
+from kernalign.machines import DualModel
 
 #: 10^{-5, -4.5, ..., 5}
 C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)

@@ -32,8 +32,8 @@ from kernalign import (
     Linear,
     SelectionWarning,
 )
-from kernalign.estimators.machines import C_GRID
 from kernalign.kernels.learned import rows_within_budget
+from kernalign.machines.dual import C_GRID
 from tests import reference
 
 

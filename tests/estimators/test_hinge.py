@@ -14,8 +14,8 @@ from kernalign import (
 )
 from kernalign.estimators import hinge, linear
 from kernalign.estimators.linear import HINGE, SQUARES
-from kernalign.features import SquaredHinge, normal_equations, squared_hinge
 from kernalign.learners import Sampled
+from kernalign.machines import SquaredHinge, normal_equations, squared_hinge
 
 KERNELS = UniformWeights(Gaussian().grid(2, 20.0, 40.0))
 

@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, NuSVR
 
 from kernalign import ContinuousAlignment, Gaussian, KernelRegressor
-from kernalign.estimators.machines import C_GRID
 from kernalign.kernels.learned import rows_within_budget
+from kernalign.machines.dual import C_GRID
 from tests import reference
 
 

@@ -15,10 +15,10 @@ from kernalign import (
     LpNormMKL,
 )
 from kernalign.estimators.losses import CLASSES, Loss
-from kernalign.estimators.machines import RidgeClassifier, RidgeRegressor
 from kernalign.estimators.selection import select
 from kernalign.estimators.stages import Candidate, Outputs, Problem, Stages
 from kernalign.gram import Target
+from kernalign.machines.dual import RidgeClassifier, RidgeRegressor
 
 VALUES = np.array([1.0, 2.0])
 N, FOLDS = 40, 4

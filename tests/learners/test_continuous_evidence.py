@@ -17,7 +17,7 @@ from kernalign import (
 )
 from kernalign.criteria.evidence import Evidence, LeaveOneOut
 from kernalign.gram import Target
-from kernalign.learners.evidence_descent import Descent, Point
+from kernalign.solvers.descent import Descent, Point
 
 FAMILIES = [
     Gaussian(),

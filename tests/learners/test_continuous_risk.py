@@ -24,9 +24,9 @@ from kernalign import (
 )
 from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram import Target
+from kernalign.gram.labels import infer_target
 from kernalign.learners.continuous_risk import ContinuousRisk
-from kernalign.learners.risk_weights import best_risk_weights
-from kernalign.learners.targets import infer_target
+from kernalign.solvers.hull_weights import best_risk_weights
 from tests import reference
 
 BOX = (0.1, 10)

@@ -97,7 +97,7 @@ def test_two_rows_and_a_path_of_penalties():
 @pytest.mark.parametrize("fraction", [0.1, 0.25, 0.3, 0.5, 0.75])
 def test_the_share_held_out_is_the_one_asked_for(fraction):
     from kernalign.gram import Target
-    from kernalign.learners.rows import split_in_proportion
+    from kernalign.gram.sampling import split_in_proportion
 
     y = np.repeat([-1.0, 1.0], [120, 80])[:, None]
     train, held = split_in_proportion(Target(y, np.ones(200)), fraction, np.random.default_rng(0))

@@ -9,10 +9,10 @@ from sklearn.datasets import make_moons
 from sklearn.exceptions import ConvergenceWarning
 
 from kernalign import AlignmentWarning, ScaleWarning
+from kernalign.gram.labels import infer_target
 from kernalign.kernels import CustomFamily, Dirichlet, Gaussian, GramMatrix, Linear
 from kernalign.learners import discrete_alignment
 from kernalign.learners.discrete_alignment import DiscreteAlignment, centred_factor
-from kernalign.learners.targets import infer_target
 from kernalign.learners.uniform import UniformWeights
 from tests import reference
 

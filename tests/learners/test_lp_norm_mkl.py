@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from kernalign.gram import Target
 from kernalign.kernels import Dirichlet, Gaussian, GramMatrix
 from kernalign.learners.lp_norm_mkl import LpNormMKL
-from kernalign.learners.lp_norm_solvers import SOLVERS
+from kernalign.solvers.lp_norm_solvers import SOLVERS
 from tests import reference
 
 SIGMAS = (0.25, 0.5, 1, 2, 4)

@@ -8,12 +8,12 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from kernalign import AlignmentWarning
+from kernalign.gram.labels import infer_target
+from kernalign.gram.stack import GramStack
 from kernalign.kernels import CustomFamily, Gaussian, Linear
-from kernalign.learners.gram_stack import GramStack
 from kernalign.learners.polynomial_mkl import PolynomialMKL, project, projected_gradient
 from kernalign.learners.ridge_mkl import RidgeMKL
-from kernalign.learners.ridge_problem import RidgeProblem
-from kernalign.learners.targets import infer_target
+from kernalign.solvers.ridge_weights import RidgeProblem
 from tests import reference
 
 X, Y = reference.section12()

@@ -9,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
 from kernalign import AlignmentWarning, ScaleWarning
+from kernalign.gram.labels import infer_target, response_target
 from kernalign.kernels import CustomFamily, Gaussian
 from kernalign.learners.ridge_mkl import RidgeMKL
-from kernalign.learners.ridge_problem import simplex_least_squares
-from kernalign.learners.targets import infer_target, response_target
+from kernalign.solvers.ridge_weights import simplex_least_squares
 from tests import reference
 
 X, Y = reference.section12()

@@ -14,8 +14,8 @@ from kernalign import (
     centered_alignment,
 )
 from kernalign.gram import Target
+from kernalign.gram.labels import class_target
 from kernalign.learners.screened_alignment import Screen
-from kernalign.learners.targets import class_target
 
 
 def rows(n=80, d=12, seed=0):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from kernalign import AlignmentWarning, ScaleWarning
+from kernalign.gram.labels import infer_target
 from kernalign.kernels import CustomFamily, Dirichlet, Gaussian, GramMatrix
-from kernalign.learners.targets import infer_target
 from kernalign.learners.uniform import UniformWeights
 from tests import reference
 

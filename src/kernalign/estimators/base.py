@@ -18,7 +18,6 @@ from kernalign._validation import check_choice, check_number, check_rows
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
 from kernalign.estimators.losses import Loss
-from kernalign.estimators.machines import C_GRID, Machine, Precomputed, RidgeRegressor
 from kernalign.estimators.preselection import preselect
 from kernalign.estimators.selection import Selection, Split, path_records, select
 from kernalign.estimators.stages import OneStage, Problem, Stages, Trained, TwoStages
@@ -29,6 +28,7 @@ from kernalign.learners import (
     Learner,
     ScreenedAlignment,
 )
+from kernalign.machines.dual import C_GRID, Machine, Precomputed, RidgeRegressor
 
 logger = logging.getLogger("kernalign.estimators")
 

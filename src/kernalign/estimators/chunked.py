@@ -11,7 +11,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_weights
-from kernalign.dask import DaskRows, column_names, gathered, map_rows_of
+from kernalign.distributed.dask import DaskRows, column_names, gathered, map_rows_of
 from kernalign.estimators.linear import LinearStages
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.stages import Problem

@@ -19,20 +19,20 @@ from kernalign._validation import (
     check_weights,
 )
 from kernalign._warnings import SelectionWarning, find_stack_level
-from kernalign.dask import is_dask
+from kernalign.distributed.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
 from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
 from kernalign.estimators.losses import CLASSES, predicted_codes
-from kernalign.estimators.machines import (
+from kernalign.estimators.selection import Split, splits_of_used_rows
+from kernalign.estimators.stages import Problem
+from kernalign.gram.labels import class_target
+from kernalign.machines.dual import (
     Machine,
     Precomputed,
     RidgeClassifier,
     SupportVectorClassifier,
 )
-from kernalign.estimators.selection import Split, splits_of_used_rows
-from kernalign.estimators.stages import Problem
-from kernalign.learners.targets import class_target
 
 
 class KernelClassifier(ClassifierMixin, KernelPredictor):

@@ -12,8 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_labelled_rows, check_weights
 from kernalign.estimators.base import KernelEstimator
+from kernalign.gram.labels import infer_target
 from kernalign.learners.base import generator
-from kernalign.learners.targets import infer_target
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):

@@ -14,8 +14,9 @@ from sklearn import get_config
 
 from kernalign._typing import Array
 from kernalign.estimators.losses import Loss
-from kernalign.features import FeatureMap, LinearModel, SquaredHinge
-from kernalign.features.least_squares import outputs
+from kernalign.features import FeatureMap
+from kernalign.machines import LinearModel, SquaredHinge
+from kernalign.machines.least_squares import outputs
 
 #: C that are tried, in units of the best one of least squares: rows outside the margin no longer
 #: hold the machine back, so that it wants less of C, and more where classes overlap.

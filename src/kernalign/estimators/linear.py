@@ -19,26 +19,24 @@ from kernalign._typing import Array, IntArray
 from kernalign._warnings import AlignmentWarning, SampleWarning
 from kernalign.estimators.hinge import PRECISION, HingePath, features_fit
 from kernalign.estimators.losses import Loss
-from kernalign.estimators.machines import scores
 from kernalign.estimators.preselection import Preselection
 from kernalign.estimators.stages import Candidate, Outputs, Problem, Stages, Trained
 from kernalign.features import (
     ExplicitMap,
     FeatureMap,
-    LinearModel,
-    NormalEquations,
     NystroemMap,
-    SquaredHinge,
     has_exact_features,
-    normal_equations,
 )
-from kernalign.features.conjugate import ridge_by_conjugate_gradients
-from kernalign.features.least_squares import outputs
 from kernalign.gram import RemoteRows, Target
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.kernels.base import FeatureFamily, is_scalar
-from kernalign.learners import ContinuousAlignment, DualModel, Learner, Sampled
+from kernalign.learners import ContinuousAlignment, Learner, Sampled
 from kernalign.learners.sampled import stratified_order
+from kernalign.machines import LinearModel, NormalEquations, SquaredHinge, normal_equations
+from kernalign.machines.conjugate_gradients import ridge_by_conjugate_gradients
+from kernalign.machines.dual import scores
+from kernalign.machines.least_squares import outputs
+from kernalign.machines.model import DualModel
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 #: Up to this many rows "auto" is exact.

@@ -11,12 +11,12 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.losses import Loss
-from kernalign.estimators.machines import RidgeClassifier, RidgeRegressor
 from kernalign.estimators.selection import Selection, Split, select
 from kernalign.estimators.stages import Problem, Stages, TwoStages
 from kernalign.learners import Learner
 from kernalign.learners.base import generator
 from kernalign.learners.sampled import stratified_order
+from kernalign.machines.dual import RidgeClassifier, RidgeRegressor
 
 #: Rows that decide between kernels, and their folds: as exact as for few rows, at a fixed cost.
 DECIDING, FOLDS = 2000, 5

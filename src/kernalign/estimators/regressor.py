@@ -11,19 +11,19 @@ from sklearn.model_selection import KFold, check_cv
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_labelled_rows, check_weights
-from kernalign.dask import is_dask
+from kernalign.distributed.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
 from kernalign.estimators.losses import NUMBERS
-from kernalign.estimators.machines import (
+from kernalign.estimators.selection import Split, splits_of_used_rows
+from kernalign.estimators.stages import Problem
+from kernalign.gram import Target
+from kernalign.machines.dual import (
     Machine,
     Precomputed,
     RidgeRegressor,
     SupportVectorRegressor,
 )
-from kernalign.estimators.selection import Split, splits_of_used_rows
-from kernalign.estimators.stages import Problem
-from kernalign.gram import Target
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {

@@ -21,10 +21,10 @@ from sklearn.exceptions import ConvergenceWarning
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
-from kernalign.estimators.machines import Machine, warn_if_stopped
 from kernalign.gram import RemoteRows, Target
 from kernalign.gram.dense import cross_alignment
 from kernalign.learners import Learner
+from kernalign.machines.dual import Machine, warn_if_stopped
 
 
 @dataclass(frozen=True)

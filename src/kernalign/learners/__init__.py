@@ -1,6 +1,6 @@
 """Kernel learners: (X, target) -> LearnedKernel and history."""
 
-from kernalign.learners.base import DualModel, Learned, Learner
+from kernalign.learners.base import Learned, Learner
 from kernalign.learners.continuous_alignment import ContinuousAlignment
 from kernalign.learners.continuous_evidence import ContinuousEvidence
 from kernalign.learners.continuous_risk import ContinuousRisk
@@ -19,7 +19,6 @@ __all__ = [
     "ContinuousEvidence",
     "ContinuousRisk",
     "DiscreteAlignment",
-    "DualModel",
     "FiniteLearner",
     "Learned",
     "Learner",

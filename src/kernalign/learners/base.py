@@ -16,27 +16,13 @@ from sklearn.utils import check_random_state
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._validation import check_labelled_rows, check_weights
-from kernalign.dask import DaskRows, column_names, gathered, is_dask
+from kernalign.distributed.dask import DaskRows, column_names, gathered, is_dask
 from kernalign.gram import Target
+from kernalign.gram.labels import infer_target
 from kernalign.gram.pairs import rows_of
 from kernalign.kernels import LearnedKernel
-from kernalign.learners.targets import infer_target
-from kernalign.learners.watch import logger
-
-
-@dataclass(frozen=True)
-class DualModel:
-    """f(x) = sum_i k(x, x_i) coefficients_i + intercept.
-
-    coefficients : (n,), or (n, c) for c outputs; intercept : number or (c,).
-    """
-
-    coefficients: Array
-    intercept: Any
-
-    def predict(self, K: Array) -> Array:
-        """Outputs for the rows of K = k(X, training rows)."""
-        return K @ self.coefficients + self.intercept
+from kernalign.machines.model import DualModel
+from kernalign.solvers.callback import logger
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
 from kernalign.kernels import Family, Gaussian, LearnedKernel
+from kernalign.kernels.tied import Ground
 from kernalign.learners.base import Learned, Learner, generator
-from kernalign.learners.early_stopping import choose_length
-from kernalign.learners.greedy import Settings
-from kernalign.learners.ground import Ground
-from kernalign.learners.penalty import PATH, Choice, choose_penalty, penalised_problem
-from kernalign.learners.watch import Callback, check_callback
+from kernalign.solvers.callback import Callback, check_callback
+from kernalign.solvers.early_stopping import choose_length
+from kernalign.solvers.greedy import Settings
+from kernalign.solvers.penalty_path import PATH, Choice, choose_penalty, penalised_problem
 
 
 class ContinuousAlignment(Learner):

@@ -14,13 +14,13 @@ from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria.evidence import Evidence, LeaveOneOut, RidgeCriterion
 from kernalign.gram import Target
+from kernalign.gram.sampling import rows_in_proportion
 from kernalign.kernels import BaseKernel, Family, Gaussian
+from kernalign.kernels.tied import Ground
 from kernalign.learners.base import Learned, Learner, generator
-from kernalign.learners.evidence_descent import Descent, Point
-from kernalign.learners.ground import Ground
-from kernalign.learners.rows import rows_in_proportion
 from kernalign.learners.uniform import Sizes, combination, combined_alignment
-from kernalign.learners.watch import Callback, check_callback
+from kernalign.solvers.callback import Callback, check_callback
+from kernalign.solvers.descent import Descent, Point
 
 CRITERIA: dict[str, type[RidgeCriterion]] = {"evidence": Evidence, "loo": LeaveOneOut}
 #: Kernels of the common bandwidth that are tried first, on as many rows, with this noise.

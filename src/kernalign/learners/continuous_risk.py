@@ -18,9 +18,10 @@ from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram import Target
 from kernalign.gram.dense import size_and_alignment
 from kernalign.kernels import Family, Gaussian, LearnedKernel
-from kernalign.learners.base import DualModel, Learned, Learner, generator
-from kernalign.learners.risk_descent import Descent, HullSearch, RiskSettings, descend
-from kernalign.learners.watch import Callback, check_callback
+from kernalign.learners.base import Learned, Learner, generator
+from kernalign.machines.model import DualModel
+from kernalign.solvers.callback import Callback, check_callback
+from kernalign.solvers.hull import Descent, HullSearch, RiskSettings, descend
 
 
 class ContinuousRisk(Learner):

@@ -26,10 +26,10 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria import best_weights
 from kernalign.gram import Target
 from kernalign.gram.dictionary import by_family, fill_tile
+from kernalign.gram.stack import NORMALISATIONS
 from kernalign.kernels import BaseKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.gram_stack import NORMALISATIONS
 from kernalign.learners.uniform import Sizes, combination, target_norm, warn_constant
 
 #: Relative gap from which on the weights are computed again from the Gram matrices themselves.

@@ -15,13 +15,14 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import find_stack_level
 from kernalign.gram import Target
+from kernalign.gram.stack import NORMALISATIONS, GramStack
 from kernalign.kernels import LearnedKernel
-from kernalign.learners.base import DualModel, Learned
+from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.gram_stack import NORMALISATIONS, GramStack
-from kernalign.learners.lp_norm_problem import Iterate, Problem
-from kernalign.learners.lp_norm_solvers import ANY_NORM, SIMPLEX, SOLVERS
-from kernalign.learners.svm import GAP
+from kernalign.machines.model import DualModel
+from kernalign.solvers.lp_norm_problem import Iterate, Problem
+from kernalign.solvers.lp_norm_solvers import ANY_NORM, SIMPLEX, SOLVERS
+from kernalign.solvers.svm import GAP
 
 #: The tightest gap asked of a machine: below it rounding takes over.
 SMALLEST_MACHINE_GAP = 1e-8

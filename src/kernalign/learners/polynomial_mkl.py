@@ -18,11 +18,11 @@ from kernalign._typing import Array
 from kernalign._validation import check_count
 from kernalign.gram import Target
 from kernalign.gram.dense import size_and_alignment
+from kernalign.gram.stack import GramStack
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.power_of_sum import PowerOfSum
-from kernalign.learners.gram_stack import GramStack
 from kernalign.learners.ridge_mkl import RidgeLearner
-from kernalign.learners.ridge_problem import Fit, RidgeProblem, Solution
+from kernalign.solvers.ridge_weights import Fit, RidgeProblem, Solution
 
 #: Share of F that rounding may add to it.
 ROUNDING = 1e-13

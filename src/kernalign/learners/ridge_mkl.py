@@ -16,11 +16,12 @@ from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
 from kernalign.gram.dense import VANISHING
+from kernalign.gram.stack import NORMALISATIONS, GramStack
 from kernalign.kernels import LearnedKernel
-from kernalign.learners.base import DualModel, Learned
+from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.gram_stack import NORMALISATIONS, GramStack
-from kernalign.learners.ridge_problem import (
+from kernalign.machines.model import DualModel
+from kernalign.solvers.ridge_weights import (
     RidgeProblem,
     Solution,
     fixed_point,

@@ -14,10 +14,10 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
 from kernalign.gram.dense import VANISHING
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
+from kernalign.gram.stack import NORMALISATIONS, warn_if_wild
 from kernalign.kernels import BaseKernel, LearnedKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.gram_stack import NORMALISATIONS, warn_if_wild
 
 
 class UniformWeights(FiniteLearner):

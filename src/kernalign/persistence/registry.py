@@ -13,7 +13,10 @@ from typing import Any
 #: Where the library's own classes may come from.
 OWN = (
     "kernalign.kernels.",
+    "kernalign.gram.",
+    "kernalign.solvers.",
     "kernalign.features.",
+    "kernalign.machines.",
     "kernalign.learners.",
     "kernalign.estimators.",
 )

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from kernalign._typing import Array
+from kernalign.gram.labels import infer_target, response_target
 from kernalign.kernels import LearnedKernel
-from kernalign.learners.targets import infer_target, response_target
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from kernalign.gram import Probe
 from kernalign.kernels import SearchSpace
-from kernalign.learners.search import maximise
+from kernalign.solvers.inner_search import maximise
 
 LOCAL = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.differing_executors]

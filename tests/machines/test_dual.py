@@ -9,7 +9,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC, SVR, NuSVC
 
-from kernalign.estimators.machines import (
+from kernalign.machines.dual import (
     C_GRID,
     Precomputed,
     RidgeRegressor,

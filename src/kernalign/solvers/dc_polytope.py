@@ -11,7 +11,7 @@ from scipy.spatial import HalfspaceIntersection, QhullError
 
 from kernalign._typing import Array
 from kernalign.kernels import Family, SearchSpace
-from kernalign.learners.dc_split import Certified, CertifiedSearch, ConvexPair
+from kernalign.solvers.dc_split import Certified, CertifiedSearch, ConvexPair
 
 #: Tangents of one search at most; the bound is valid anyway.
 CUTS = 300

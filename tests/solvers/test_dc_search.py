@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from kernalign.gram.quadratic_form import quadratic_forms
 from kernalign.kernels import Dirichlet, Gaussian, Laplacian, Matern, RationalQuadratic
-from kernalign.learners.dc_search import certified_search
-from kernalign.learners.quadratic_form import quadratic_forms
+from kernalign.solvers.dc_search import certified_search
 from tests import reference
 
 

@@ -23,8 +23,8 @@ from kernalign.gram import Element, PairSums
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
 from kernalign.gram.dense import VANISHING
 from kernalign.kernels import BaseKernel, SearchSpace
-from kernalign.learners.search import Found, Objective, Penalty, maximise
-from kernalign.learners.watch import Callback, asked_to_stop
+from kernalign.solvers.callback import Callback, asked_to_stop
+from kernalign.solvers.inner_search import Found, Objective, Penalty, maximise
 
 #: Weights below this share of the largest are dropped: the alignment cannot tell.
 NEGLIGIBLE = 1e-8

@@ -19,12 +19,12 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.criteria.risk import RegularisedRisk
+from kernalign.gram.quadratic_form import FormObjective, QuadraticForm, quadratic_forms
 from kernalign.kernels import BaseKernel, Family, SearchSpace
-from kernalign.learners.dc_search import certified_search
-from kernalign.learners.quadratic_form import FormObjective, QuadraticForm, quadratic_forms
-from kernalign.learners.risk_weights import best_risk_weights
-from kernalign.learners.search import maximise
-from kernalign.learners.watch import Callback, asked_to_stop
+from kernalign.solvers.callback import Callback, asked_to_stop
+from kernalign.solvers.dc_search import certified_search
+from kernalign.solvers.hull_weights import best_risk_weights
+from kernalign.solvers.inner_search import maximise
 
 #: Kernels whose parameters differ by less than this share are one.
 SAME = 1e-4

@@ -15,10 +15,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from kernalign._typing import Array
+from kernalign.gram.quadratic_form import PairForms, ScalarForms
 from kernalign.kernels import Gaussian, SearchSpace
-from kernalign.learners.dc_polytope import SeveralWidths
-from kernalign.learners.dc_split import Certified, CertifiedSearch, ConvexPair
-from kernalign.learners.quadratic_form import PairForms, ScalarForms
+from kernalign.solvers.dc_polytope import SeveralWidths
+from kernalign.solvers.dc_split import Certified, CertifiedSearch, ConvexPair
 
 #: Most widths of the polytope search.
 MOST_WIDTHS = 4

@@ -14,11 +14,11 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.gram import Target, pair_sums
 from kernalign.gram.dense import size_and_alignment
+from kernalign.gram.sampling import split_in_proportion
 from kernalign.kernels import Family, LearnedKernel, SearchSpace
-from kernalign.learners.greedy import Combination, Settings, continuous_alignment
-from kernalign.learners.ground import Ground
-from kernalign.learners.rows import split_in_proportion
-from kernalign.learners.search import Penalty
+from kernalign.kernels.tied import Ground
+from kernalign.solvers.greedy import Combination, Settings, continuous_alignment
+from kernalign.solvers.inner_search import Penalty
 
 #: The paper's values.
 PATH = [10.0**k for k in range(-5, 15)]

@@ -7,10 +7,11 @@ from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 from kernalign import Gaussian, LearnedKernel, Linear
-from kernalign.estimators.machines import RidgeRegressor
-from kernalign.features import ExplicitMap, NystroemMap, least_squares, normal_equations
-from kernalign.features.conjugate import kernel_times, ridge_by_conjugate_gradients
-from kernalign.features.least_squares import held_rows, outputs
+from kernalign.features import ExplicitMap, NystroemMap
+from kernalign.machines import least_squares, normal_equations
+from kernalign.machines.conjugate_gradients import kernel_times, ridge_by_conjugate_gradients
+from kernalign.machines.dual import RidgeRegressor
+from kernalign.machines.least_squares import held_rows, outputs
 
 KERNEL = LearnedKernel([Gaussian().at(1.0), Gaussian().at(4.0)], np.array([1.0, 0.5]))
 
@@ -125,7 +126,7 @@ def test_conjugate_gradients_solve_kernel_ridge_regression(C):
 
 def test_exact_preconditioner_needs_one_step(monkeypatch):
     """With every row a landmark the preconditioner is the inverse."""
-    from kernalign.features import conjugate
+    from kernalign.machines import conjugate_gradients
 
     X, Y, weight = problem(40)
     calls = []
@@ -134,7 +135,7 @@ def test_exact_preconditioner_needs_one_step(monkeypatch):
         calls.append(1)
         return kernel_times(*arguments)
 
-    monkeypatch.setattr(conjugate, "kernel_times", counting)
+    monkeypatch.setattr(conjugate_gradients, "kernel_times", counting)
     ridge_by_conjugate_gradients(KERNEL, NystroemMap(KERNEL, X), X, Y, weight, 1.0)
     assert len(calls) <= 2
 

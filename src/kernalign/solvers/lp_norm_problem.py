@@ -21,8 +21,8 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from kernalign._typing import Array, IntArray
-from kernalign.learners.gram_stack import GramStack, forms
-from kernalign.learners.svm import (
+from kernalign.gram.stack import GramStack, forms
+from kernalign.solvers.svm import (
     SVMSolution,
     box_qp,
     free_rows,

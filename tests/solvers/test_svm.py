@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from kernalign.learners import svm
-from kernalign.learners.svm import best_bias, box_qp, solve_svm
+from kernalign.solvers import svm
+from kernalign.solvers.svm import best_bias, box_qp, solve_svm
 from tests import reference
 
 C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)

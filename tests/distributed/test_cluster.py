@@ -13,7 +13,7 @@ import pandas
 import pytest
 from sklearn.model_selection import cross_val_score
 
-import kernalign.dask
+import kernalign.distributed.dask
 from kernalign import (
     ContinuousAlignment,
     Gaussian,
@@ -23,7 +23,7 @@ from kernalign import (
     Matern,
     Sampled,
 )
-from kernalign.dask import DaskRows
+from kernalign.distributed.dask import DaskRows
 
 # The xdist group keeps one cluster in one process; the loop of distributed warns of its own ends.
 pytestmark = [
@@ -87,9 +87,9 @@ def test_chunks_of_unequal_and_unknown_length():
 def test_shares_add_up_however_many_wait(waiting, monkeypatch):
     X, y = problem(1500)
     near = ContinuousAlignment().fit(X, y).kernel_
-    monkeypatch.setattr(kernalign.dask, "FEWEST", 100)
-    monkeypatch.setattr(kernalign.dask, "MOST", 120)
-    monkeypatch.setattr(kernalign.dask, "WAITING", waiting)
+    monkeypatch.setattr(kernalign.distributed.dask, "FEWEST", 100)
+    monkeypatch.setattr(kernalign.distributed.dask, "MOST", 120)
+    monkeypatch.setattr(kernalign.distributed.dask, "WAITING", waiting)
     same_kernel(ContinuousAlignment().fit(unequal(X, 700, 90), y).kernel_, near)
 
 
@@ -130,7 +130,7 @@ def test_classifier_is_that_of_rows_in_memory(classes):
     assert p.chunks[0] == chunks.chunks[0]
     np.testing.assert_allclose(p.compute(), model.predict_proba(X), atol=1e-8)
     # The machine that the same landmarks give in memory.
-    from kernalign.features import normal_equations
+    from kernalign.machines import normal_equations
 
     features = model.machine_.features
     Y = 2 * np.eye(3)[y] - 1 if classes == 3 else (2.0 * (names == model.classes_[1]) - 1)[:, None]

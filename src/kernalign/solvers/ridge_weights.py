@@ -19,7 +19,7 @@ from scipy.optimize import nnls
 
 from kernalign._typing import Array
 from kernalign.gram import Target
-from kernalign.learners.gram_stack import GramStack
+from kernalign.gram.stack import GramStack
 
 #: Share of the mean diagonal added where a matrix is not positive definite in floating point.
 JITTER = 1e-12

@@ -17,8 +17,8 @@ from sklearn.svm import SVC, SVR
 
 from kernalign._typing import Array
 from kernalign._warnings import find_stack_level
-from kernalign.estimators.tridiagonal import Tridiagonal
-from kernalign.learners import DualModel
+from kernalign.machines.model import DualModel
+from kernalign.machines.tridiagonal import Tridiagonal
 
 #: 10^{-5, -4.5, ..., 5}: the paper's values of C.
 C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)

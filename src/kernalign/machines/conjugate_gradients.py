@@ -19,8 +19,8 @@ from kernalign._typing import Array
 from kernalign._warnings import find_stack_level
 from kernalign.features.base import FeatureMap
 from kernalign.features.combination import combined_gram
-from kernalign.features.least_squares import held_rows
 from kernalign.kernels import LearnedKernel
+from kernalign.machines.least_squares import held_rows
 
 #: Rows and columns of the tiles of K.
 ROWS, COLUMNS = 256, 2048

@@ -9,8 +9,8 @@ import pytest
 
 from kernalign import ScaleWarning
 from kernalign.gram import Target
+from kernalign.gram.stack import GramStack
 from kernalign.kernels import BaseKernel, Dirichlet, Gaussian, GramMatrix, Linear
-from kernalign.learners.gram_stack import GramStack
 from tests import reference
 
 SIGMAS = (0.25, 0.5, 1, 2, 4)
@@ -44,7 +44,7 @@ def test_values(float32):
 
 
 def test_tiles_fit_together(monkeypatch):
-    monkeypatch.setattr("kernalign.learners.gram_stack.TILE", 7)
+    monkeypatch.setattr("kernalign.gram.stack.TILE", 7)
     values = GramStack(gaussians(), X).values
     np.testing.assert_allclose(values, GRAMS, atol=1e-13)
     # Mirrored, not computed twice.

@@ -7,8 +7,9 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from kernalign import Gaussian, LearnedKernel
-from kernalign.features import NystroemMap, SquaredHinge, normal_equations, squared_hinge
-from kernalign.features.least_squares import LinearModel, outputs
+from kernalign.features import NystroemMap
+from kernalign.machines import SquaredHinge, normal_equations, squared_hinge
+from kernalign.machines.least_squares import LinearModel, outputs
 
 KERNEL = LearnedKernel([Gaussian().at(2.0), Gaussian().at(5.0)], np.array([1.0, 0.5]))
 

@@ -15,8 +15,9 @@ import numpy as np
 from sklearn.utils import check_array
 
 from kernalign._typing import Array, IntArray
-from kernalign.features import FeatureMap, NormalEquations, normal_equations
+from kernalign.features import FeatureMap
 from kernalign.gram.pairs import Pass, Passed, RemoteRows, Share, Summary, add
+from kernalign.machines import NormalEquations, normal_equations
 
 #: A pass is about this many tasks for each thread of the cluster: with fewer some threads would
 #: wait for others at its end, more cost a few milliseconds each.

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from kernalign._typing import Array
-from kernalign.learners.lp_norm_problem import Iterate, Problem, normalised
+from kernalign.solvers.lp_norm_problem import Iterate, Problem, normalised
 
 Solver = Callable[[Problem, Iterate], Iterator[Iterate]]
 #: 1'alpha and q/2 of a machine: J(theta) >= 1'alpha - theta'q/2. Keeps no n x n matrix alive.

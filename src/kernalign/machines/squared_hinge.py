@@ -18,7 +18,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
-from kernalign.features.least_squares import LinearModel, NormalEquations
+from kernalign.machines.least_squares import LinearModel, NormalEquations
 
 #: Rows of phi that one thread takes at a time: they stay in its cache for the way back.
 ROWS = 128

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from kernalign.kernels import Gaussian, Laplacian, Matern, Polynomial
-from kernalign.learners.quadratic_form import (
+from kernalign.gram.quadratic_form import (
     DenseForms,
     FeatureForms,
     FormObjective,
     ScalarForms,
     quadratic_forms,
 )
-from kernalign.learners.search import maximise
+from kernalign.kernels import Gaussian, Laplacian, Matern, Polynomial
+from kernalign.solvers.inner_search import maximise
 from tests import reference
 from tests.kernels.families import CASES, problem
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kernalign import Gaussian
-from kernalign.estimators.tridiagonal import Tridiagonal
+from kernalign.machines.tridiagonal import Tridiagonal
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 40])

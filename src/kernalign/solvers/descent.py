@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from kernalign._typing import Array
 from kernalign.criteria.evidence import RidgeCriterion
 from kernalign.kernels import Family, SearchSpace
-from kernalign.learners.watch import Callback, asked_to_stop
+from kernalign.solvers.callback import Callback, asked_to_stop
 
 #: Range of the noise, in units of the kernel's diagonal.
 NOISE = (1e-4, 1e3)

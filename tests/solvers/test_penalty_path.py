@@ -17,11 +17,11 @@ from kernalign import (
     centered_alignment,
 )
 from kernalign.gram import Target
+from kernalign.gram.sampling import split_in_proportion
+from kernalign.kernels.tied import Ground
 from kernalign.learners.base import generator
-from kernalign.learners.greedy import Settings
-from kernalign.learners.ground import Ground
-from kernalign.learners.penalty import PATH, penalised_problem
-from kernalign.learners.rows import split_in_proportion
+from kernalign.solvers.greedy import Settings
+from kernalign.solvers.penalty_path import PATH, penalised_problem
 
 TIED = [Gaussian, Laplacian, Matern]
 

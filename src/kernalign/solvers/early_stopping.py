@@ -14,8 +14,8 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.gram import Target
 from kernalign.gram.dense import cross_alignment
-from kernalign.learners.penalty import Problem
-from kernalign.learners.rows import split_in_proportion
+from kernalign.gram.sampling import split_in_proportion
+from kernalign.solvers.penalty_path import Problem
 
 
 def choose_length(

@@ -1,0 +1,1 @@
+"""Rows that are not in memory, on the workers of a Dask cluster."""

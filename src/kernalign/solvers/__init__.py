@@ -1,0 +1,1 @@
+"""Algorithms that know neither scikit-learn's estimators nor where rows come from."""
