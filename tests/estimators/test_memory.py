@@ -15,7 +15,8 @@ from kernalign import (
     Laplacian,
     Matern,
 )
-from kernalign.features import NystroemMap, normal_equations
+from kernalign.features import NystroemMap
+from kernalign.machines import normal_equations
 
 MB = 2**20
 
