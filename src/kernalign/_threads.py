@@ -1,20 +1,22 @@
-"""Threads over blocks of rows, with results that do not depend on their number.
+"""Threads over blocks of rows or over tasks, with results that do not depend on their number.
 
-Every block is computed by one thread with single-threaded BLAS, and results are combined in the
-order of the blocks. The number of threads is the one BLAS would use, so OMP_NUM_THREADS,
+Every block and every task is computed by one thread with single-threaded BLAS, and results are
+combined in order. The number of threads is the one BLAS would use, so OMP_NUM_THREADS,
 threadpoolctl and joblib's limits are honoured.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
+from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
@@ -24,14 +26,57 @@ _pool: ContextVar[tuple[ThreadPoolExecutor | None, int] | None] = ContextVar("po
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _blas() -> list[Any]:
+    """The BLAS libraries of this process."""
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 def thread_count() -> int:
     """Threads that BLAS would use now."""
-    pools = _controller().select(user_api="blas").info()
-    return max((pool["num_threads"] for pool in pools), default=1)
+    return max((library.num_threads for library in _blas()), default=1)
+
+
+def _set_threads(library: Any, number: int) -> None:
+    """Change a library's number of threads, from whatever Python thread.
+
+    Since 3.7 threadpoolctl ignores all but the first Python thread that has changed it, so that
+    a limit which that thread has set could not be lifted by the last thread that needs it.
+    """
+    change = getattr(library, "_real_set_num_threads", library.set_num_threads)
+    change(number)
+
+
+class _OneBlasThread:
+    """Hold BLAS to one thread while anybody is inside.
+
+    BLAS has one limit for the whole process. The first of several Python threads to enter sets it,
+    and the last to leave restores what the first has found.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._before: list[int] = []
+
+    def enter(self) -> int:
+        """Returns the threads that BLAS would use outside."""
+        with self._lock:
+            if self._inside == 0:
+                self._before = [library.num_threads for library in _blas()]
+                for library in _blas():
+                    _set_threads(library, 1)
+            self._inside += 1
+            return max(self._before, default=1)
+
+    def leave(self) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                for library, number in zip(_blas(), self._before, strict=True):
+                    _set_threads(library, number)
+
+
+_one_blas_thread = _OneBlasThread()
 
 
 def active_threads() -> int:
@@ -47,8 +92,8 @@ def blocks_in_threads() -> Iterator[tuple[ThreadPoolExecutor | None, int]]:
     if enclosing is not None:
         yield enclosing
         return
-    threads = thread_count()
-    with _controller().limit(limits=1, user_api="blas"):
+    threads = _one_blas_thread.enter()
+    try:
         pool = ThreadPoolExecutor(threads) if threads > 1 else None
         token = _pool.set((pool, threads))
         try:
@@ -57,6 +102,8 @@ def blocks_in_threads() -> Iterator[tuple[ThreadPoolExecutor | None, int]]:
             _pool.reset(token)
             if pool is not None:
                 pool.shutdown(cancel_futures=True)
+    finally:
+        _one_blas_thread.leave()
 
 
 def map_rows(
@@ -83,3 +130,28 @@ def map_rows(
         finally:
             for _, future in pending:
                 future.cancel()
+
+
+def map_tasks(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """The results of independent tasks, in order; the tasks run side by side where threads allow.
+
+    A task must not change the filters of `warnings`, which all threads share.
+    """
+    with blocks_in_threads() as (pool, _):
+        if pool is None or len(tasks) < 2:
+            return [task() for task in tasks]
+        config = get_config()
+        futures = [pool.submit(copy_context().run, _in_one_thread, task, config) for task in tasks]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+
+
+def _in_one_thread(task: Callable[[], Result], config: dict[str, Any]) -> Result:
+    """Run a task so that `map_rows` inside does not wait for the pool that the task occupies."""
+    _pool.set((None, 1))
+    # scikit-learn keeps its configuration per thread.
+    with config_context(**config):
+        return task()

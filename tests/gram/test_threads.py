@@ -1,10 +1,21 @@
 """Threads change the time that sums take, and nothing else."""
 
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event
+
 import numpy as np
 import pytest
+from sklearn import config_context, get_config
 from threadpoolctl import threadpool_limits
 
-from kernalign._threads import blocks_in_threads, map_rows, thread_count
+from kernalign._threads import (
+    active_threads,
+    blocks_in_threads,
+    map_rows,
+    map_tasks,
+    thread_count,
+)
 from kernalign.gram import blocks, pairs
 from tests.gram.dense import setup
 from tests.gram.spaces import SPACES
@@ -109,3 +120,59 @@ def test_errors_in_a_block_reach_the_caller(threads):
         with pytest.raises(ArithmeticError, match="block 5"):
             list(map_rows(fail, 10, 1))
         assert thread_count() == threads
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_tasks_come_in_order_each_in_one_thread(threads):
+    def task(number):
+        inside = [rows.start for rows, _ in map_rows(lambda rows: None, 6, 2)]
+        return number, inside, thread_count(), active_threads()
+
+    with threadpool_limits(threads, user_api="blas"):
+        found = map_tasks([partial(task, number) for number in range(9)])
+        assert thread_count() == threads
+    expected = threads if threads == 1 else 1
+    assert found == [(number, [0, 2, 4], 1, expected) for number in range(9)]
+
+
+def test_tasks_see_the_configuration_of_their_caller():
+    with threadpool_limits(2, user_api="blas"), config_context(working_memory=7):
+        assert map_tasks([lambda: get_config()["working_memory"]] * 3) == [7, 7, 7]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_errors_in_a_task_reach_the_caller(threads):
+    def fail():
+        raise ArithmeticError("task 1")
+
+    with threadpool_limits(threads, user_api="blas"):
+        with pytest.raises(ArithmeticError, match="task 1"):
+            map_tasks([lambda: 0, fail, lambda: 2])
+        assert thread_count() == threads
+
+
+def test_limits_are_restored_after_overlapping_use_in_several_threads():
+    """The first thread to enter leaves first, while the second is still inside."""
+    first_is_in, second_is_in, first_is_out = Event(), Event(), Event()
+    seen = {}
+
+    def first():
+        with blocks_in_threads():
+            first_is_in.set()
+            assert second_is_in.wait(10)
+        first_is_out.set()
+
+    def second():
+        assert first_is_in.wait(10)
+        with blocks_in_threads() as (_, threads):
+            seen["threads"] = threads
+            second_is_in.set()
+            assert first_is_out.wait(10)
+            seen["inside"] = thread_count()
+
+    with threadpool_limits(2, user_api="blas"):
+        with ThreadPoolExecutor(2) as pool:
+            for future in [pool.submit(first), pool.submit(second)]:
+                future.result()
+        assert seen == {"threads": 2, "inside": 1}
+        assert thread_count() == 2
