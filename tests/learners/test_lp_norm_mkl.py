@@ -331,7 +331,7 @@ def test_duplicated_kernels(p):
 @pytest.mark.parametrize(("p", "solver"), [(1, "newton"), (2, "newton"), (1.5, "alternating")])
 def test_path_is_certified_along_the_path(p, solver):
     values = 10.0 ** np.arange(-5, 5.01, 0.5)
-    target = Target(Y[:, None], np.ones(40))
+    target = Target(Y[:, None], np.ones(40), classes=True)
     learner = LpNormMKL(KERNELS, p, solver=solver)
     path = list(learner.path(X, target, values))
     assert len(path) == 21
@@ -354,7 +354,7 @@ def test_path_is_certified_along_the_path(p, solver):
 
 
 def test_path_may_descend():
-    target = Target(Y[:, None], np.ones(40))
+    target = Target(Y[:, None], np.ones(40), classes=True)
     for C, learned in zip(
         (100.0, 1.0), LpNormMKL(KERNELS).path(X, target, np.array([100.0, 1.0])), strict=True
     ):
@@ -366,7 +366,7 @@ def test_path_on_gram_matrices_of_low_rank(p):
     """Cosine kernels that do not separate the classes: libsvm fails here from C = 100 on."""
     rows, labels = reference.sine_problem(150, 0)
     grams = np.stack([1 + 2 * np.cos(f * (rows - rows.T)) for f in range(10)])
-    target = Target(labels[:, None], np.ones(150))
+    target = Target(labels[:, None], np.ones(150), classes=True)
     values = 10.0 ** np.arange(-5, 6)
     path = LpNormMKL(Dirichlet().linspace(0, 9, 10), p).path(rows, target, values)
     for C, learned in zip(values, path, strict=True):

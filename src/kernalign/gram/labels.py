@@ -1,4 +1,9 @@
-"""From labels to target kernels."""
+"""From labels to target kernels.
+
+An estimator knows whether its labels are classes or numbers and says so (`class_target`,
+`response_target`). Only a learner that is fitted on its own has to tell from the values
+(`infer_target`).
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,21 @@ import numpy as np
 from sklearn.utils.multiclass import type_of_target
 
 from kernalign._typing import Array
-from kernalign.gram import Target
+from kernalign.gram.target import Target
 
 
 def class_target(codes: Any, n_classes: int, weight: Array) -> Target:
     """Khat* = y y' with y = -1/+1 for two classes, the one-hot class kernel for more."""
     codes = np.asarray(codes)
-    if n_classes == 2:
-        values = np.where(codes == 1, 1.0, -1.0)[:, None]
-    else:
-        values = np.eye(n_classes)[codes]
-    return Target(values, weight)
+    values = signs(codes, 2)[:, None] if n_classes == 2 else np.eye(n_classes)[codes]
+    return Target(values, weight, classes=True)
+
+
+def signs(codes: Any, n_classes: int) -> Array:
+    """-1/+1 for two classes (n,), one column against the rest for more (n, classes)."""
+    codes = np.asarray(codes)
+    coded: Array = 2.0 * codes - 1 if n_classes <= 2 else 2 * np.eye(n_classes)[codes] - 1
+    return coded
 
 
 def response_target(y: Any, weight: Array) -> Target:
@@ -34,22 +43,37 @@ def response_target(y: Any, weight: Array) -> Target:
     return Target(np.divide(scaled, size, out=np.zeros_like(scaled), where=size > 1e-14), weight)
 
 
+def label_target(y: Any, weight: Array) -> Target:
+    """The target of classes by their labels."""
+    classes, codes = np.unique(np.asarray(y), return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "A kernel is learned from at least two classes. Got one class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return class_target(codes, len(classes), weight)
+
+
 def infer_target(y: Any, weight: Array) -> Target:
-    """The target that the values of y call for: classes if they look like classes."""
+    """The target of labels whose kind nobody has said.
+
+    Text, booleans and whole numbers are classes, other numbers are a response. Rows of weight zero
+    have no say in it, nor in what the classes are and how large the response is; their values in
+    the target are zero.
+    """
     y = np.asarray(y)
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+    used = weight > 0
+    if not used.all():
+        some = infer_target(y[used], weight[used])
+        values = np.zeros((len(y), some.values.shape[1]))
+        values[used] = some.values
+        return Target(values, weight, some.classes)
     with np.errstate(all="ignore"):
         # It casts to integers to see whether numbers are classes, however large they are.
         kind = type_of_target(y, input_name="y")
     if kind in ("binary", "multiclass"):
-        classes, codes = np.unique(np.asarray(y), return_inverse=True)
-        present = np.unique(codes[weight > 0])
-        if len(present) < 2:
-            raise ValueError(
-                "A kernel is learned from at least two classes. Got one class: "
-                f"{classes[present[0]].item()!r}."
-            )
-        return class_target(codes, len(classes), weight)
+        return label_target(y, weight)
     if kind in ("continuous", "continuous-multioutput"):
         return response_target(y, weight)
     raise ValueError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,10 +18,13 @@ class Target:
     values : (n, c) the factor Y: labels -1/+1 for two classes, one-hot columns for more, the
         response for regression.
     weight : (n,) positive row weights; an integer weight counts as that many equal rows.
+    classes : whether the values stand for classes. The values cannot tell: a response may well be
+        -1 and +1.
     """
 
     values: Array
     weight: Array
+    classes: bool = False
 
     @cached_property
     def total(self) -> float:
@@ -39,6 +42,31 @@ class Target:
         """Row weights times Y_c."""
         return self.weight[:, None] * self.centred
 
+    @cached_property
+    def covariance(self) -> Array:
+        """Y_c'W Y_c (c, c): <Khat*_c, Khat*_c> is its squared norm, <Khat*_c, C_n> its trace."""
+        return self.centred.T @ self.weighted
+
+    @cached_property
+    def norm(self) -> float:
+        """|Khat*_c|_F."""
+        return float(np.linalg.norm(self.covariance))
+
+    @property
+    def signs(self) -> Array:
+        """(n, c) labels -1/+1 of classes: one column for two, one against the rest for more."""
+        assert self.classes, "a response has no signs"
+        return self.values if self.values.shape[1] == 1 else 2 * self.values - 1
+
+    def response(self) -> tuple[Array, Array]:
+        """What a square loss without a constant fits (n, c), and the constant (c,) taken off it.
+
+        Classes are coded -1/+1 and nothing is taken off, as published. A response is centred.
+        """
+        if self.classes:
+            return self.signs, np.zeros(self.values.shape[1])
+        return self.centred, self.weight @ self.values / self.total
+
     @property
     def uniform(self) -> bool:
         """Whether all weights are one."""
@@ -52,8 +80,8 @@ class Target:
         rows = len(self.weight)
         if self.total >= rows:
             return self
-        return Target(self.values, self.weight * (rows / self.total))
+        return replace(self, weight=self.weight * (rows / self.total))
 
     def rows(self, index: Any) -> Target:
         """The target restricted to some rows."""
-        return Target(self.values[index], self.weight[index])
+        return replace(self, values=self.values[index], weight=self.weight[index])

@@ -158,7 +158,7 @@ class ContinuousRisk(Learner):
         callback: Callback | None = None,
     ) -> Iterator[Learned]:
         search = self._search(X, target, feature_names)
-        Y, mean = coded(target)
+        Y, mean = target.response()
         risk = RegularisedRisk(Y, 1.0, target.weight)
         found = Descent([])
         for C in values:
@@ -255,19 +255,3 @@ class ContinuousRisk(Learner):
             max_kernels=self.max_kernels,
             n_starts=self.n_starts,
         )
-
-
-def coded(target: Target) -> tuple[Array, Array]:
-    """Y that the machine fits, and the mean taken off it: (n, c) and (c,).
-
-    Classes become -1/+1 and keep their mean, as published: f has no constant. A response is
-    centred.
-    """
-    values = target.values
-    none = np.zeros(values.shape[1])
-    if values.shape[1] == 1 and (np.abs(values) == 1).all():
-        return values, none
-    one_hot = ((values == 0) | (values == 1)).all() and (values.sum(axis=1) == 1).all()
-    if values.shape[1] > 1 and one_hot:
-        return 2 * values - 1, none
-    return target.centred, target.weight @ values / target.total

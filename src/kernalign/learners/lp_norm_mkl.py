@@ -137,7 +137,12 @@ class LpNormMKL(FiniteLearner):
         Where the machines of the one before, scaled, are optimal already, they are taken.
         """
         self._check()
-        labels = signed_labels(target)
+        if not target.classes:
+            raise ValueError(
+                "LpNormMKL minimises the hinge loss, which needs classes. Got a numeric response "
+                "instead: RidgeMKL learns kernel weights for regression."
+            )
+        Y = target.signs
         kernels = self.dictionary(X, feature_names, target.weight)
         stack = GramStack(kernels, X, self.normalize, self.float32, target.weight)
         last: Iterate | None = None
@@ -145,7 +150,7 @@ class LpNormMKL(FiniteLearner):
         libsvm = True
         for C in values:
             machine_gap = max(min(GAP, self.tol / 100), SMALLEST_MACHINE_GAP)
-            problem = Problem(stack, labels, target.weight, self.p, float(C), machine_gap, libsvm)
+            problem = Problem(stack, Y, target.weight, self.p, float(C), machine_gap, libsvm)
             found, history = self._solve(problem, self._start(problem, last))
             if learned is not None and last is not None and found.theta is last.theta:
                 kernel, alignment = learned.kernel, learned.alignment
@@ -244,16 +249,3 @@ class LpNormMKL(FiniteLearner):
                 f"{', '.join(map(repr, ANY_NORM))} for p={self.p:g}. Got {self.solver!r} instead."
             )
         check_count(self, "max_iter")
-
-
-def signed_labels(target: Target) -> Array:
-    """(n, c) labels -1/+1: one column for two classes, one for each class against the rest."""
-    Y = target.values
-    if Y.shape[1] == 1 and (np.abs(Y) == 1).all():
-        return Y
-    if Y.shape[1] > 1 and np.isin(Y, (0, 1)).all() and (Y.sum(axis=1) == 1).all():
-        return 2 * Y - 1
-    raise ValueError(
-        "LpNormMKL minimises the hinge loss, which needs classes. Got a numeric response instead: "
-        "RidgeMKL learns kernel weights for regression."
-    )

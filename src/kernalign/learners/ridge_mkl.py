@@ -26,7 +26,6 @@ from kernalign.solvers.ridge_weights import (
     Solution,
     fixed_point,
     newton,
-    responses,
 )
 
 
@@ -82,7 +81,7 @@ class RidgeLearner(FiniteLearner):
                 AlignmentWarning,
                 stacklevel=find_stack_level(),
             )
-        Y, intercept = responses(target)
+        Y, intercept = target.response()
         mu: Array | None = None
         for C in values:
             if not np.isfinite(C) or C <= 0:
@@ -102,7 +101,8 @@ class RidgeLearner(FiniteLearner):
     ) -> Learned:
         kernel, factor, alignment = self._kernel(stack, solution.mu, target)
         alpha = solution.fit.alpha
-        alpha = alpha[:, 0] if alpha.shape[1] == 1 else alpha
+        if alpha.shape[1] == 1:
+            alpha, intercept = alpha[:, 0], float(intercept[0])
         return Learned(
             kernel=kernel,
             alignment=alignment,

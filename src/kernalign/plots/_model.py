@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 
 from kernalign._typing import Array
-from kernalign.gram.labels import infer_target, response_target
+from kernalign.gram.labels import infer_target, label_target, response_target
 from kernalign.kernels import LearnedKernel
 
 
@@ -41,10 +41,12 @@ class View:
         return rows
 
     def target(self, y: Any, weight: Array) -> Any:
-        """The target kernel of labels: a response for regressors, else what y looks like."""
+        """The target kernel of labels: their kind is the estimator's, else what y looks like."""
         if is_regressor(self.estimator):
             return response_target(y, weight)
-        return infer_target(np.asarray(y), weight)
+        if is_classifier(self.estimator):
+            return label_target(y, weight)
+        return infer_target(y, weight)
 
     def columns(self) -> int:
         """The number of features, as far as the model tells."""

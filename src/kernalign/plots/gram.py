@@ -42,8 +42,7 @@ def gram_info(model: Any, X: Any, y: Any, *, max_rows: int = 400) -> GramInfo:
     ideal = target.centred @ target.centred.T
     norms = np.linalg.norm(gram) * np.linalg.norm(ideal)
     alignment = float(np.vdot(gram, ideal) / norms) if norms > 0 else 0.0
-    classes = target.values.shape[1] > 1 or len(np.unique(target.values)) == 2
-    groups = _groups(labels[order]) if classes else []
+    groups = _groups(labels[order]) if target.classes else []
     return GramInfo(_scaled(gram), _scaled(ideal), order, groups, alignment)
 
 

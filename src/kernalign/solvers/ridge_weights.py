@@ -18,7 +18,6 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from kernalign._typing import Array
-from kernalign.gram import Target
 from kernalign.gram.stack import GramStack
 
 #: Share of the mean diagonal added where a matrix is not positive definite in floating point.
@@ -103,22 +102,6 @@ class Solution:
     gap: float
     converged: bool
     history: list[dict[str, Any]] = field(default_factory=list)
-
-
-def responses(target: Target) -> tuple[Array, Any]:
-    """Y that the square loss is taken of, and the constant that was subtracted.
-
-    Classes are -1/+1, one column for each of more than two, and nothing is subtracted; a response
-    is centred, for the machine has no constant of its own.
-    """
-    values = target.values
-    if values.shape[1] == 1 and (np.abs(values) == 1).all():
-        return values, 0.0
-    one_hot = values.shape[1] > 1 and ((values == 0) | (values == 1)).all()
-    if one_hot and (values.sum(axis=1) == 1).all():
-        return 2 * values - 1, np.zeros(values.shape[1])
-    mean = values[0] - target.centred[0]
-    return target.centred, float(mean[0]) if mean.size == 1 else mean
 
 
 def fixed_point(
