@@ -7,7 +7,7 @@ from kernalign import Gaussian, LearnedKernel
 from kernalign.criteria import alignment
 from kernalign.criteria.interval import alignment_error
 from kernalign.gram import Target
-from kernalign.gram.dense import centred_cosine, size_and_alignment
+from kernalign.gram.centring import centred_cosine, size_and_alignment
 
 KERNEL = LearnedKernel([Gaussian().at(1.5), Gaussian().at(5.0)], np.array([1.0, 0.3]))
 

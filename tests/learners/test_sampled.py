@@ -14,7 +14,7 @@ from kernalign import (
     UniformWeights,
 )
 from kernalign.gram import Target
-from kernalign.gram.dense import size_and_alignment
+from kernalign.gram.centring import size_and_alignment
 from kernalign.learners.sampled import stratified_order
 
 

@@ -13,6 +13,7 @@ from scipy.optimize import nnls
 
 from kernalign._typing import Array
 from kernalign.gram import Element
+from kernalign.gram.centring import centre, cosine
 
 
 class CenteredAlignment:
@@ -26,8 +27,7 @@ class CenteredAlignment:
 
     def value(self, K: Element) -> float:
         """F(K) = <K, T> / (|K| |T|)."""
-        norms = K.norm() * self.T.norm()
-        return K.inner(self.T) / norms if norms > 0 else 0.0
+        return cosine(K.inner(self.T), K.norm(), self.T.norm())
 
     def gradient(self, K: Element) -> Element:
         """P = dF/dK = (T - <K,T> K / |K|^2) / (|K| |T|)   (Proposition 1)."""
@@ -38,21 +38,20 @@ class CenteredAlignment:
         """The eta in [0, eta_max] with the largest F(K + eta K')   (Proposition 2)."""
         a, b = K.inner(self.T), K_new.inner(self.T)
         c, d, e = K.inner(K), K.inner(K_new), K_new.inner(K_new)
-        candidates = [0.0, min(stationary_step(a, b, c, d, e), eta_max), eta_max]
+        norm = self.T.norm()
+
+        def value(eta: float) -> float:
+            square = max(c + 2 * eta * d + eta**2 * e, 0.0)
+            return cosine(a + eta * b, float(np.sqrt(square)), norm)
+
         # Ties go to the smaller step.
-        return max(candidates, key=lambda eta: _value_along(eta, a, b, c, d, e))
+        return max([0.0, min(stationary_step(a, b, c, d, e), eta_max), eta_max], key=value)
 
 
 def stationary_step(a: float, b: float, c: float, d: float, e: float) -> float:
     """eta* = max(0, (ad - bc) / (bd - ae)), and 0 where the denominator vanishes."""
     denominator = b * d - a * e
     return max(0.0, (a * d - b * c) / denominator) if denominator != 0 else 0.0
-
-
-def _value_along(eta: float, a: float, b: float, c: float, d: float, e: float) -> float:
-    """F(K + eta K') up to the factor 1 / |T|."""
-    square = c + 2 * eta * d + eta**2 * e
-    return (a + eta * b) / float(np.sqrt(square)) if square > 0 else 0.0
 
 
 class SlopeObjective:
@@ -185,7 +184,9 @@ def centered_alignment(K: Any, L: Any) -> float:
     0.577
     """
     K, L = _checked_pair(K, L)
-    return _cosine(_centre(K), _centre(L), floor=max(np.abs(K).max(), np.abs(L).max()))
+    floor = max(np.abs(K).max(), np.abs(L).max())
+    one = np.ones(len(K))
+    return _cosine(centre(K, one), centre(L, one), floor)
 
 
 def alignment(K: Any, L: Any) -> float:
@@ -194,19 +195,12 @@ def alignment(K: Any, L: Any) -> float:
     return _cosine(K, L)
 
 
-def _centre(K: Array) -> Array:
-    """C_n K C_n in O(n^2)."""
-    rows, columns = K.mean(axis=1, keepdims=True), K.mean(axis=0)
-    centred: Array = K - rows - columns + columns.mean()
-    return centred
-
-
 def _cosine(K: Array, L: Array, floor: float = 0.0) -> float:
     norm_K, norm_L = float(np.linalg.norm(K)), float(np.linalg.norm(L))
     # What rounding leaves of a constant matrix has no direction.
-    if min(norm_K, norm_L) <= 1e-13 * floor * len(K) or norm_K == 0 or norm_L == 0:
+    if min(norm_K, norm_L) <= 1e-13 * floor * len(K):
         return 0.0
-    return float(np.clip(np.vdot(K / norm_K, L / norm_L), -1, 1))
+    return cosine(float(np.vdot(K, L)), norm_K, norm_L)
 
 
 def _checked_pair(K: Any, L: Any) -> tuple[Array, Array]:

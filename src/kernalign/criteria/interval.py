@@ -13,22 +13,12 @@ import numpy as np
 
 from kernalign._threads import map_rows
 from kernalign._typing import Array
-from kernalign.gram import RemoteRows, Target
-from kernalign.gram.dictionary import dictionary_products
+from kernalign.gram import Target
+from kernalign.gram.centring import centre_block, cosine
 from kernalign.kernels import LearnedKernel
 
 #: Rows of the Gram matrix at a time.
 ROWS = 128
-
-
-def exact_alignment(kernel: LearnedKernel, X: Array | RemoteRows, target: Target) -> float:
-    """Centred alignment of a combination on all rows, in one streamed pass over their pairs."""
-    target = target.counted()
-    products = dictionary_products(list(kernel.kernels), X, target)
-    weights = np.asarray(kernel.weights)
-    covariance = target.centred.T @ target.weighted
-    square = float(weights @ products.between @ weights) * float(np.vdot(covariance, covariance))
-    return float(weights @ products.with_target) / np.sqrt(square) if square > 0 else 0.0
 
 
 def alignment_error(kernel: LearnedKernel, X: Array, target: Target) -> float:
@@ -45,7 +35,7 @@ def alignment_error(kernel: LearnedKernel, X: Array, target: Target) -> float:
     grand = float(w @ means) / N
 
     def products_of(rows: slice) -> tuple[Array, Array]:
-        K = kernel(X[rows], X) - means[rows, None] - means + grand
+        K = centre_block(kernel(X[rows], X), means[rows], means, grand)
         with_target = np.einsum("ic,ic->i", K @ (w[:, None] * Y), Y[rows])
         return with_target / N, (K * K) @ w / N
 
@@ -55,6 +45,6 @@ def alignment_error(kernel: LearnedKernel, X: Array, target: Target) -> float:
     a, b, c = (float(w @ part) / N for part in (a_i, b_i, c_i))
     if b <= 0 or c <= 0:
         return 0.0
-    F = a / np.sqrt(b * c)
+    F = cosine(a, np.sqrt(b), np.sqrt(c))
     terms = 2 * ((a_i - a) / np.sqrt(b * c) - F / 2 * ((b_i - b) / b + (c_i - c) / c))
     return float(np.sqrt(w @ (w * terms**2)) / N)

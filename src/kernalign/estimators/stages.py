@@ -22,7 +22,7 @@ from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
 from kernalign.gram import RemoteRows, Target
-from kernalign.gram.dense import cross_alignment
+from kernalign.gram.centring import cross_alignment
 from kernalign.learners import Learner
 from kernalign.machines.dual import Machine, warn_if_stopped
 

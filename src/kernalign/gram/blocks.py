@@ -14,6 +14,7 @@ import numpy as np
 from kernalign._threads import map_rows
 from kernalign._typing import Array
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET, Element, PairSums, Probe
+from kernalign.gram.centring import centre_block
 from kernalign.gram.target import Target
 from kernalign.kernels import Family
 
@@ -57,10 +58,8 @@ class BlockSums(PairSums):
             T = target.centred[a:b] @ target.centred[a:].T
             parts = [c[TARGET] * T - c[IDENTITY] / target.total for c in coefficients]
             for atom in atoms:
-                K = self._gram(int(atom), rows)
-                K -= means[int(atom)][a:b, None]
-                K -= means[int(atom)][a:]
-                K += grand[int(atom)]
+                m = means[int(atom)]
+                K = centre_block(self._gram(int(atom), rows), m[a:b], m[a:], grand[int(atom)])
                 for part, c in zip(parts, coefficients, strict=True):
                     if c[FIRST_ATOM + atom] != 0:
                         part += c[FIRST_ATOM + atom] * K
@@ -171,8 +170,7 @@ class _BlockProbe(Probe):
         a, b = rows.start, rows.stop
         means = self._means
         grand = float(self._target.weight @ means) / self._target.total
-        centred: Array = self._grams[a // size] - means[a:b, None] - means[a:] + grand
-        return centred
+        return centre_block(self._grams[a // size].copy(), means[a:b], means[a:], grand)
 
     def gradient(self, z: Array, d_products: Array, d_norm: float) -> Array:
         sigma = self._family.from_search(z)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.linalg.blas import dgemm
 
 from kernalign._typing import Array
+from kernalign.gram.centring import cosine
 from kernalign.gram.pairs import (
     Pass,
     RemoteRows,
@@ -43,6 +44,12 @@ class CentredProducts:
     between: Array
     with_target: Array
     trace: Array
+
+    def alignment(self, weights: Array, target: Target) -> float:
+        """Centred alignment of sum_m weights_m K_m, a'w / (sqrt(w'Mw) |Khat*_c|)."""
+        square = float(weights @ self.between @ weights)
+        inner = float(weights @ self.with_target)
+        return cosine(inner, float(np.sqrt(max(square, 0.0))), target.norm)
 
 
 def dictionary_products(

@@ -17,8 +17,7 @@ import numpy.typing as npt
 from kernalign._threads import map_rows
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import ScaleWarning, find_stack_level
-from kernalign.gram import Target
-from kernalign.gram.dense import VANISHING
+from kernalign.gram.centring import VANISHING
 from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.kernels import BaseKernel, LearnedKernel
 
@@ -151,32 +150,6 @@ class GramStack:
         used = np.flatnonzero(weights)
         original = self.factor(weights) * weights[used] / self.scales[used]
         return LearnedKernel([self.kernels[m] for m in used], original)
-
-    def alignment(self, weights: Array, target: Target, K: Array | None = None) -> float:
-        """<K_c, Khat*_c> / (|K_c| |Khat*_c|) of K = combine(weights), on weighted rows."""
-        K = self.combine(weights) if K is None else K
-        inner = float(np.vdot(target.weighted, K @ target.weighted))
-        norm = _centred_norm(K, target.weight)
-        norm_T = float(np.linalg.norm(target.centred.T @ target.weighted))
-        if norm <= VANISHING * float(weights @ self.diagonals) or norm_T == 0:
-            return 0.0
-        return inner / (norm * norm_T)
-
-
-def _centred_norm(K: Array, weight: Array) -> float:
-    """|K_c|_F on weighted rows: |K|^2 - (2/n) r'r + s^2/n^2 with row sums r and total sum s."""
-    N = float(weight.sum())
-    root = np.sqrt(weight)
-    r = K @ weight
-    s = float(weight @ r)
-    rooted = K if (weight == 1).all() else root[:, None] * K * root
-    square = float(np.vdot(rooted, rooted))
-    centred = square - 2 / N * float(weight @ r**2) + s**2 / N**2
-    if centred < 1e-4 * square:
-        # Too much of it cancels: centre the matrix itself.
-        K_c = K - r / N - (r / N)[:, None] + s / N**2
-        centred = float(weight @ np.square(K_c) @ weight)
-    return float(np.sqrt(max(centred, 0.0)))
 
 
 def forms(products: Array, B: Array) -> Array:

@@ -16,7 +16,7 @@ from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import find_stack_level
 from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram import Target
-from kernalign.gram.dense import size_and_alignment
+from kernalign.gram.centring import size_and_alignment
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.machines.model import DualModel

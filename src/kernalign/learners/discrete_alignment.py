@@ -25,12 +25,13 @@ from kernalign._validation import check_choice
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria import best_weights
 from kernalign.gram import Target
+from kernalign.gram.centring import centre_block, cosine
 from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.gram.stack import NORMALISATIONS
 from kernalign.kernels import BaseKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.uniform import Sizes, combination, target_norm, warn_constant
+from kernalign.learners.uniform import Sizes, combination, warn_constant
 
 #: Relative gap from which on the weights are computed again from the Gram matrices themselves.
 EXACT = 1e-10
@@ -190,7 +191,7 @@ class UnitProblem:
         u = u * (self.a @ u) / (u @ self.M @ u)
         Mu = self.M @ u
         length = float(np.sqrt(u @ Mu))
-        lower = float(self.a @ u) / length
+        lower = cosine(float(self.a @ u), length, 1.0)
         upper = length + float(np.linalg.norm(np.maximum(self.a - Mu, 0.0)))
         present = self.a > 0
         t = float((Mu[present] / self.a[present]).min())
@@ -226,7 +227,7 @@ class Rows:
 
     def problem(self) -> UnitProblem | None:
         """From inner products if centring left them their digits; None where nothing is aligned."""
-        size = target_norm(self.target)
+        size = self.target.norm
         if not self.used.size or size == 0:
             return None
         squares = np.diag(self.products.between)[self.used]
@@ -301,19 +302,18 @@ def centred_factor(kernels: Sequence[BaseKernel], X: Array, target: Target) -> A
     def factor(rows: slice) -> Array:
         R = np.zeros((0, m + 1))
         for columns, tile in tiles(rows):
-            tile[:m] -= shares[:, rows, None]
-            tile[:m] -= shares[:, None, columns]
+            for K, mean, total in zip(tile[:m], means, grand, strict=True):
+                centre_block(K, mean[rows], mean[columns], float(total))
             tile[m] = target.centred[rows] @ target.centred[columns].T
             # Tiles off the diagonal stand for their mirror images too.
             tile *= np.sqrt(1.0 if columns == rows else 2.0) * root[rows, None] * root[columns]
             R = _triangle(R, tile.reshape(m + 1, -1).T)
         return R
 
-    shares = np.zeros((m, n))
+    means = np.zeros((m, n))
     for _, part in map_rows(row_sums, n, TILE):
-        shares += part / target.total
-    # K_c[i, j] = K[i, j] - r_i - r_j with r_i the row mean less half the grand mean.
-    shares -= (shares @ weight)[:, None] / (2 * target.total)
+        means += part / target.total
+    grand = means @ weight / target.total
     R = np.zeros((0, m + 1))
     for _, part in map_rows(factor, n, TILE):
         R = _triangle(R, part)

@@ -15,6 +15,7 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import find_stack_level
 from kernalign.gram import Target
+from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.stack import NORMALISATIONS, GramStack
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.base import Learned
@@ -156,7 +157,7 @@ class LpNormMKL(FiniteLearner):
                 kernel, alignment = learned.kernel, learned.alignment
             else:
                 kernel = stack.learned(found.theta)
-                alignment = stack.alignment(found.theta, target, found.K)
+                alignment = size_and_alignment(found.K.copy(), target)[1]
             learned = self._learned(stack, found, kernel, alignment, history)
             yield learned
             # What libsvm could not do in time it cannot do with a larger C either.

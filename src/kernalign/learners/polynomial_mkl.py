@@ -17,7 +17,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._validation import check_count
 from kernalign.gram import Target
-from kernalign.gram.dense import size_and_alignment
+from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.stack import GramStack
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.power_of_sum import PowerOfSum

@@ -15,7 +15,7 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
-from kernalign.gram.dense import VANISHING
+from kernalign.gram.centring import VANISHING, size_and_alignment
 from kernalign.gram.stack import NORMALISATIONS, GramStack
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.base import Learned
@@ -239,4 +239,5 @@ class RidgeMKL(RidgeLearner):
     def _kernel(
         self, stack: GramStack, mu: Array, target: Target
     ) -> tuple[LearnedKernel, float, float]:
-        return stack.learned(mu), stack.factor(mu), stack.alignment(mu, target)
+        alignment = size_and_alignment(stack.combine(mu), target)[1]
+        return stack.learned(mu), stack.factor(mu), alignment

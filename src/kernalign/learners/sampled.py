@@ -14,9 +14,10 @@ from sklearn.base import clone
 from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, check_number
 from kernalign._warnings import AlignmentWarning, SampleWarning, find_stack_level
-from kernalign.criteria.interval import alignment_error, exact_alignment
+from kernalign.criteria.interval import alignment_error
 from kernalign.gram import Target
-from kernalign.gram.dense import centred_cosine
+from kernalign.gram.centring import centred_cosine
+from kernalign.gram.dictionary import dictionary_products
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.continuous_alignment import ContinuousAlignment
@@ -118,9 +119,7 @@ class Sampled(Learner):
             change = np.inf
             if kernel is not None:
                 compared = order[: min(size, COMPARED)]
-                change = 1 - centred_cosine(
-                    kernel(X[compared]), fitted.kernel_(X[compared]), target.weight[compared]
-                )
+                change = _change(kernel, fitted.kernel_, X[compared], target.weight[compared])
             kernel = fitted.kernel_
             aligned = fitted.alignment_
             samples.append(
@@ -138,7 +137,9 @@ class Sampled(Learner):
             self._warn(size, half, change, single=len(samples) == 1)
         alignment = fitted.alignment_
         if self.exact and size < len(X):
-            alignment = exact_alignment(fitted.kernel_, X, target)
+            whole = target.counted()
+            products = dictionary_products(list(kernel.kernels), X, whole)
+            alignment = products.alignment(np.asarray(kernel.weights), whole)
             samples.append(
                 {
                     "rows": len(X),
@@ -192,6 +193,13 @@ class Sampled(Learner):
                 )
             check_number(self, name, 2, closed=True)
         return learner
+
+
+def _change(before: LearnedKernel, after: LearnedKernel, X: Array, weight: Array) -> float:
+    """One minus the centred alignment of two kernels; 0 where both are constant on the rows."""
+    K, L = before(X), after(X)
+    alignment = centred_cosine(K, L, weight)
+    return 1 - alignment if K.any() or L.any() else 0.0
 
 
 def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 from kernalign._typing import Array
 from kernalign._validation import check_number
 from kernalign.gram import Target
-from kernalign.gram.dense import VANISHING
+from kernalign.gram.centring import VANISHING
 from kernalign.kernels import BaseKernel, Family, Gaussian, LearnedKernel
 from kernalign.kernels._radial import Radial
 from kernalign.learners.base import Learned, Learner

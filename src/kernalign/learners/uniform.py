@@ -12,7 +12,7 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target
-from kernalign.gram.dense import VANISHING
+from kernalign.gram.centring import VANISHING
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
 from kernalign.gram.stack import NORMALISATIONS, warn_if_wild
 from kernalign.kernels import BaseKernel, LearnedKernel
@@ -139,18 +139,10 @@ def combination(kernels: Sequence[BaseKernel], weights: Array, sizes: Sizes) -> 
 
 
 def combined_alignment(weights: Array, sizes: Sizes, target: Target) -> float:
-    """F = a'w / (sqrt(w'Mw) |Khat*_c|) of sum_m weights_m kappa_m / s_m; 0 where that is 0/0."""
+    """Centred alignment of sum_m weights_m kappa_m / s_m; 0 where that is 0/0."""
     # What rounding left of a constant kernel has no part in it.
     w = np.where(sizes.vanishing, 0.0, weights / sizes.scales)
-    norms = np.sqrt(max(float(w @ sizes.products.between @ w), 0.0)) * target_norm(target)
-    if norms == 0:
-        return 0.0
-    return float(np.clip(w @ sizes.products.with_target / norms, -1, 1))
-
-
-def target_norm(target: Target) -> float:
-    """|Khat*_c| = |Y_c' W Y_c|."""
-    return float(np.linalg.norm(target.centred.T @ target.weighted))
+    return sizes.products.alignment(w, target)
 
 
 def warn_constant() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from kernalign._typing import Array
+from kernalign.gram.centring import centre
 from kernalign.plots._axes import COLOURS, MARKS, axes, plain, shortened
 from kernalign.plots._model import check_pair, some_rows, view
 
@@ -41,9 +42,8 @@ def embedding_info(
     if y is not None:
         check_pair(all_rows, y)
     kept = some_rows(len(all_rows), max_rows)
-    K = seen.kernel(all_rows[kept])
-    K = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    n = len(K)
+    n = len(kept)
+    K = centre(seen.kernel(all_rows[kept]), np.ones(n))
     values, vectors = eigh(K, subset_by_index=[max(0, n - 2), n - 1])
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
     # The sign of an eigenvector is arbitrary: its largest entry is made positive.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.gram.centring import centre, size_and_alignment
 from kernalign.plots._axes import axes, shortened
 from kernalign.plots._model import check_pair, some_rows, view
 
@@ -38,17 +39,11 @@ def gram_info(model: Any, X: Any, y: Any, *, max_rows: int = 400) -> GramInfo:
     kept = some_rows(len(rows), max_rows, groups=labels)
     order = kept[np.argsort(labels[kept], kind="stable")]
     target = seen.target(labels[order], np.ones(len(order)))
-    gram = _centred(seen.kernel(rows[order]))
+    gram = centre(seen.kernel(rows[order]), target.weight)
     ideal = target.centred @ target.centred.T
-    norms = np.linalg.norm(gram) * np.linalg.norm(ideal)
-    alignment = float(np.vdot(gram, ideal) / norms) if norms > 0 else 0.0
+    alignment = size_and_alignment(gram.copy(), target)[1]
     groups = _groups(labels[order]) if target.classes else []
     return GramInfo(_scaled(gram), _scaled(ideal), order, groups, alignment)
-
-
-def _centred(K: Array) -> Array:
-    centred: Array = K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
-    return centred
 
 
 def _scaled(K: Array) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.gram import Target
-from kernalign.gram.dense import cross_alignment
+from kernalign.gram.centring import cross_alignment
 from kernalign.gram.sampling import split_in_proportion
 from kernalign.solvers.penalty_path import Problem
 

@@ -21,7 +21,7 @@ from kernalign._typing import Array
 from kernalign.criteria import CenteredAlignment, SlopeObjective, StepObjective, best_weights
 from kernalign.gram import Element, PairSums
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
-from kernalign.gram.dense import VANISHING
+from kernalign.gram.centring import VANISHING
 from kernalign.kernels import BaseKernel, SearchSpace
 from kernalign.solvers.callback import Callback, asked_to_stop
 from kernalign.solvers.inner_search import Found, Objective, Penalty, maximise

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.gram import Target, pair_sums
-from kernalign.gram.dense import size_and_alignment
+from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.sampling import split_in_proportion
 from kernalign.kernels import Family, LearnedKernel, SearchSpace
 from kernalign.kernels.tied import Ground
