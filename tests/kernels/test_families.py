@@ -322,3 +322,38 @@ def test_semigroup_products_are_members(case):
     rho = (sigma**-a + tau**-a) ** (-1 / a)
     product = p.family.gram(sigma, p.X) * p.family.gram(tau, p.X)
     np.testing.assert_allclose(product, p.family.gram(rho, p.X), rtol=1e-12)
+
+
+# --- what a family declares ----------------------------------------------------------------------
+
+
+@every_case
+def test_frequencies_are_the_kernel_in_the_mean(case):
+    """Where they are declared: within four standard errors of a mean of cosines."""
+    p = problem(case)
+    waves = 20_000
+    if not p.family.has_frequencies:
+        with pytest.raises(NotImplementedError, match="declares no frequencies"):
+            p.family.frequencies(p.sigma, p.X.shape[1], waves, p.rng)
+        return
+    omega = p.family.frequencies(p.sigma, p.X.shape[1], waves, p.rng)
+    found = np.array([np.cos((x - p.Z) @ omega).mean(axis=1) for x in p.X])
+    np.testing.assert_allclose(found, p.family.gram(p.sigma, p.X, p.Z), atol=4 / np.sqrt(2 * waves))
+
+
+@every_case
+def test_words_say_when_rows_are_alike(case):
+    p = problem(case)
+    names = ["age", "income", "height", "weight"][: p.X.shape[1]]
+    said = p.family.words(p.sigma, names)
+    assert said.startswith("rows are alike when") or said == "a similarity that was given"
+    if case.ard:
+        assert names[int(p.sigma[: len(names)].argmin())] in said
+
+
+def test_words_name_the_narrowest_features_and_count_the_ignored():
+    family = kernalign.kernels.Gaussian(ard=True)
+    said = family.words(np.array([2.0, np.inf, 0.5]), ["a", "b", "c"])
+    assert said == (
+        "rows are alike when c is within about 0.5, a is within about 2; 1 features are ignored"
+    )

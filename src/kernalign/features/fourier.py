@@ -1,8 +1,7 @@
 """Features that need no landmarks: random frequencies, and families that have features.
 
-A stationary kernel is the mean of cos(omega'(x - x')) over a distribution of omega (Bochner):
-normal for the Gaussian, Cauchy in each coordinate for the Laplacian, Student's t with 2 nu degrees
-of freedom for Matern. Families with explicit features give theirs.
+A stationary kernel is the mean of cos(omega'(x - x')) over a distribution of omega (Bochner). A
+family that knows it draws from it; families with explicit features give theirs.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
-from kernalign.kernels import BaseKernel, Gaussian, Laplacian, LearnedKernel, Matern
+from kernalign.kernels import BaseKernel, LearnedKernel
 from kernalign.kernels.base import FeatureFamily
 
 
 def has_fourier_features(kernel: BaseKernel) -> bool:
     """Whether a kernel has explicit features or a distribution of frequencies to draw from."""
-    return isinstance(kernel.family, FeatureFamily | Gaussian | Laplacian | Matern)
+    return kernel.family.has_frequencies or isinstance(kernel.family, FeatureFamily)
 
 
 def has_exact_features(kernel: LearnedKernel) -> bool:
@@ -52,7 +51,7 @@ class ExplicitMap(FeatureMap):
             # Each frequency is two features: cosine and sine.
             waves = max(1, round(number / 2 * share / shares.sum()))
             d = member.family.select(np.zeros((1, n_columns))).shape[1]
-            self.frequencies.append(draw_frequencies(member, waves, d, rng))
+            self.frequencies.append(member.family.frequencies(member.sigma, d, waves, rng))
         probe = np.zeros((1, n_columns))
         self._n_features = int(sum(part.shape[1] for part in self._parts(probe)))
 
@@ -77,21 +76,3 @@ class ExplicitMap(FeatureMap):
             scale = np.sqrt(weight / omega.shape[1])
             parts += [scale * np.cos(phase), scale * np.sin(phase)]
         return parts
-
-
-def draw_frequencies(kernel: BaseKernel, number: int, d: int, rng: Any) -> Array:
-    """omega (d, number) with kappa(x, x') = E cos(omega'(x - x'))."""
-    family = kernel.family
-    sigma = np.broadcast_to(kernel.sigma, (d,))[:, None]
-    if isinstance(family, Laplacian):
-        omega: Array = rng.standard_cauchy((d, number)) / sigma
-        return omega
-    normal = rng.standard_normal((d, number))
-    if isinstance(family, Matern):
-        nu = family.nu
-        # A normal vector over the root of a chi-squared variable by its degrees of freedom.
-        normal = normal * np.sqrt(2 * nu / rng.chisquare(2 * nu, number))
-        student: Array = normal / sigma
-        return student
-    gaussian: Array = np.sqrt(2.0) * normal / sigma
-    return gaussian

@@ -172,6 +172,18 @@ class Radial(ScalarFamily):
         bandwidths = sigma[: sigma.size - len(self.untied_names)]
         return np.broadcast_to(bandwidths**-2.0, d).copy()
 
+    def words(self, sigma: Array, names: Sequence[str]) -> str:
+        bandwidths = sigma[: sigma.size - len(self.untied_names)]
+        if not self.ard:
+            return f"rows are alike when they are closer than about {bandwidths[0]:.3g}"
+        finite = int(np.isfinite(bandwidths).sum())
+        narrow = sorted(zip(bandwidths.tolist(), names, strict=True))[: min(3, finite)]
+        shown = ", ".join(f"{name} is within about {width:.3g}" for width, name in narrow)
+        others = " and the others within more" if finite > 3 else ""
+        ignored = bandwidths.size - finite
+        left = f"; {ignored} features are ignored" if ignored else ""
+        return f"rows are alike when {shown or 'nothing differs'}{others}{left}"
+
     def tied(self) -> Family | None:
         if not self.ard:
             return None

@@ -11,7 +11,6 @@ conditioned and in which the search and every gradient work (log sigma for one b
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from kernalign._typing import Array
+from kernalign.kernels._columns import column_positions
 
 #: (rows, columns, out) -> out: a number for each pair of a row and a column.
 Tiles = Callable[[slice, slice, Array], Array]
@@ -113,6 +113,20 @@ class Family(BaseEstimator, ABC):
         each of its d columns. None where its parameters do not tell."""
         return None
 
+    def words(self, sigma: Array, names: Sequence[str]) -> str:
+        """When two rows are alike, for a person who has never heard of kernels.
+
+        names : of the family's own columns.
+        """
+        return "a similarity that was given"
+
+    #: Whether `frequencies` can be drawn: the kernel is stationary and its spectrum is known.
+    has_frequencies: bool = False
+
+    def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
+        """omega (d, number) with kappa_sigma(x, x') = E cos(omega'(x - x'))   (Bochner)."""
+        raise NotImplementedError(f"{type(self).__name__} declares no frequencies.")
+
     # -- data ---------------------------------------------------------------------------------
 
     def resolve(
@@ -124,7 +138,8 @@ class Family(BaseEstimator, ABC):
         """A copy whose columns are integer positions and whose data-dependent constants are set."""
         resolved: Self = clone(self)
         if self.columns is not None:
-            resolved.columns = column_positions(self, X.shape[1], feature_names)
+            owner = type(self).__name__
+            resolved.columns = column_positions(owner, self.columns, X.shape[1], feature_names)
         resolved._fix_constants(resolved.select(X), np.ones(len(X)) if weight is None else weight)
         return resolved
 
@@ -285,53 +300,6 @@ class BaseKernel:
 
     def __hash__(self) -> int:
         return hash((type(self.family), self.sigma.tobytes()))
-
-
-def column_positions(
-    family: Family, n_features: int, feature_names: Sequence[str] | None
-) -> list[int]:
-    """Positions of `family.columns`, which may be positions, names or a slice."""
-    owner = type(family).__name__
-    given: Any = family.columns
-    if isinstance(given, slice):
-        wanted: list[Any] = list(range(n_features))[given]
-    elif isinstance(given, np.ndarray) and given.dtype.kind == "b" and len(given) == n_features:
-        wanted = np.flatnonzero(given).tolist()
-    elif np.ndim(given) == 1 and not isinstance(given, str):
-        wanted = np.asarray(given).tolist() if isinstance(given, np.ndarray) else list(given)
-    else:
-        wanted = [given]
-    valid = all(isinstance(c, str | numbers.Integral) and not isinstance(c, bool) for c in wanted)
-    if (np.ndim(given) != 1 and not isinstance(given, slice)) or not valid:
-        raise ValueError(
-            f"The 'columns' parameter of {owner} must be a list of positions or names, a boolean "
-            f"mask or a slice. Got {given!r} instead."
-        )
-    if not wanted:
-        raise ValueError(f"The 'columns' parameter of {owner} selects no column of X.")
-    positions = []
-    for column in wanted:
-        if isinstance(column, str):
-            if feature_names is None:
-                raise ValueError(
-                    f"The 'columns' parameter of {owner} names {column!r}, but X has no column "
-                    "names: pass a DataFrame, or positions instead of names."
-                )
-            names = list(feature_names)
-            if column not in names:
-                raise ValueError(
-                    f"The 'columns' parameter of {owner} names {column!r}, which is not a column "
-                    f"of X. Columns are: {', '.join(map(str, names[:20]))}."
-                )
-            positions.append(names.index(column))
-        elif not -n_features <= int(column) < n_features:
-            raise ValueError(
-                f"The 'columns' parameter of {owner} must hold positions below the number of "
-                f"features, {n_features}. Got {column} instead."
-            )
-        else:
-            positions.append(int(column) % n_features)
-    return positions
 
 
 def _same(first: dict[str, Any], second: dict[str, Any]) -> bool:

@@ -43,3 +43,10 @@ class Gaussian(Radial):
 
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         return -K
+
+    has_frequencies = True
+
+    def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
+        """Normal, of variance 2 / sigma^2."""
+        omega: Array = np.sqrt(2.0) * rng.standard_normal((d, number))
+        return omega / np.broadcast_to(sigma, (d,))[:, None]

@@ -42,6 +42,13 @@ class Laplacian(Radial):
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         return -K
 
+    has_frequencies = True
+
+    def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
+        """Cauchy in each coordinate."""
+        omega: Array = rng.standard_cauchy((d, number))
+        return omega / np.broadcast_to(sigma, (d,))[:, None]
+
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
         A = -W * K
         if not self.ard:

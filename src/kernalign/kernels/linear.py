@@ -38,6 +38,9 @@ class Linear(FeatureFamily):
         shares: Array = (sigma / getattr(self, "_scale", np.ones(d))) ** 2
         return shares
 
+    def words(self, sigma: Array, names: Sequence[str]) -> str:
+        return "rows are alike when they lie in the same direction"
+
     def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
         return np.einsum("ik,ik->k", self._scaled(X), V)
 

@@ -62,3 +62,12 @@ class Matern(Radial):
         if self.nu == 1.5:
             return -1.5 * np.exp(-u)
         return -(5 / 6) * (1 + u) * np.exp(-u)
+
+    has_frequencies = True
+
+    def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
+        """Student's t with 2 nu degrees of freedom."""
+        normal = rng.standard_normal((d, number))
+        # A normal vector over the root of a chi-squared variable by its degrees of freedom.
+        omega: Array = normal * np.sqrt(2 * self.nu / rng.chisquare(2 * self.nu, number))
+        return omega / np.broadcast_to(sigma, (d,))[:, None]

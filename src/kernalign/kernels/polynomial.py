@@ -33,6 +33,9 @@ class Polynomial(ScalarFamily):
         self.columns = columns
         self.bounds = bounds
 
+    def words(self, sigma: Array, names: Sequence[str]) -> str:
+        return "rows are alike when products of their features agree"
+
     def _fix_constants(self, X: Array, weight: Array) -> None:
         check_count(self, "degree")
         largest = np.abs(X).max() or 1.0

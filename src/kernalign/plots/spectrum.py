@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels import BaseKernel
 from kernalign.plots._axes import COLOURS, MARKS, axes, plain, shortened
 from kernalign.plots._model import view
 
@@ -19,6 +20,7 @@ WIDE = 15.0
 class Term:
     """One kernel: its family, weight, share of all weights, and parameters."""
 
+    kernel: BaseKernel
     label: str
     family: str
     parameter: str
@@ -53,6 +55,7 @@ def spectrum_info(model: Any) -> SpectrumInfo:
     total = float(weights.sum()) or 1.0
     terms = [
         Term(
+            kernel=base,
             label=repr(base),
             family=type(base.family).__name__,
             parameter=base.family.parameter,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from kernalign.plots import Term
 from kernalign.report.facts import Facts
 
@@ -58,25 +60,9 @@ def learned(facts: Facts) -> list[str]:
 
 def term(item: Term, names: list[str]) -> str:
     """One kernel of the combination, in words; `names` are those of all features."""
-    if item.family in ("Gaussian", "Laplacian", "Matern", "RationalQuadratic"):
-        finite = item.sigma[item.sigma < float("inf")]
-        if item.sigma.size == 1:
-            return f"rows are alike when they are closer than about {number(item.centre)}"
-        ignored = item.sigma.size - finite.size
-        left = f"; {ignored} features are ignored" if ignored else ""
-        if item.sigma.size != len(names):
-            return f"rows are alike when each feature is closer than its own distance{left}"
-        narrow = sorted(zip(item.sigma.tolist(), names, strict=True))[: min(3, finite.size)]
-        shown = ", ".join(f"{name} is within about {number(sigma)}" for sigma, name in narrow)
-        others = " and the others within more" if finite.size > 3 else ""
-        return f"rows are alike when {shown or 'nothing differs'}{others}{left}"
-    if item.family in ("Dirichlet", "Fourier"):
-        return "rows are alike when they are at the same place of a wave"
-    if item.family == "Linear":
-        return "rows are alike when they lie in the same direction"
-    if item.family == "Polynomial":
-        return "rows are alike when products of their features agree"
-    return "a similarity that was given"
+    family = item.kernel.family
+    own = np.array(names)[None] if family.columns is None else family.select(np.array(names)[None])
+    return family.words(item.kernel.sigma, own[0].tolist())
 
 
 def accuracy(facts: Facts) -> list[str]:

@@ -1,0 +1,54 @@
+"""The columns of X that a family sees, as positions."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+
+def column_positions(
+    owner: str, given: Any, n_features: int, feature_names: Sequence[str] | None
+) -> list[int]:
+    """Positions of the `columns` of a family, which may be positions, names, a mask or a slice."""
+    if isinstance(given, slice):
+        wanted: list[Any] = list(range(n_features))[given]
+    elif isinstance(given, np.ndarray) and given.dtype.kind == "b" and len(given) == n_features:
+        wanted = np.flatnonzero(given).tolist()
+    elif np.ndim(given) == 1 and not isinstance(given, str):
+        wanted = np.asarray(given).tolist() if isinstance(given, np.ndarray) else list(given)
+    else:
+        wanted = [given]
+    valid = all(isinstance(c, str | numbers.Integral) and not isinstance(c, bool) for c in wanted)
+    if (np.ndim(given) != 1 and not isinstance(given, slice)) or not valid:
+        raise ValueError(
+            f"The 'columns' parameter of {owner} must be a list of positions or names, a boolean "
+            f"mask or a slice. Got {given!r} instead."
+        )
+    if not wanted:
+        raise ValueError(f"The 'columns' parameter of {owner} selects no column of X.")
+    positions = []
+    for column in wanted:
+        if isinstance(column, str):
+            if feature_names is None:
+                raise ValueError(
+                    f"The 'columns' parameter of {owner} names {column!r}, but X has no column "
+                    "names: pass a DataFrame, or positions instead of names."
+                )
+            names = list(feature_names)
+            if column not in names:
+                raise ValueError(
+                    f"The 'columns' parameter of {owner} names {column!r}, which is not a column "
+                    f"of X. Columns are: {', '.join(map(str, names[:20]))}."
+                )
+            positions.append(names.index(column))
+        elif not -n_features <= int(column) < n_features:
+            raise ValueError(
+                f"The 'columns' parameter of {owner} must hold positions below the number of "
+                f"features, {n_features}. Got {column} instead."
+            )
+        else:
+            positions.append(int(column) % n_features)
+    return positions
