@@ -34,7 +34,7 @@ warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X = rng.standard_normal((2000, 20))
 y = X[:, 0] * X[:, 1] > 0
-LpNormMKL(Gaussian().grid(50, 0.5, 50), p=2, float32={float32}).fit(X, y)
+LpNormMKL(Gaussian().grid(0.5, 50, 50), p=2, float32={float32}).fit(X, y)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 """
 
@@ -48,7 +48,7 @@ def problems() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 def whole_fits(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
     """Seconds of whole fits with C chosen, the better of two in turn."""
-    kernels = Gaussian().grid(20, 0.3, 30)
+    kernels = Gaussian().grid(0.3, 30, 20)
     learners = {
         "DU": UniformWeights(kernels),
         "D1": LpNormMKL(kernels, p=1),
@@ -67,7 +67,7 @@ def whole_fits(X: np.ndarray, y: np.ndarray) -> dict[str, float]:
 def alignf(X: np.ndarray, y: np.ndarray) -> float:
     """alignf / computing the twenty Gram matrices."""
     widths = np.geomspace(0.3, 30, 20)
-    learner = DiscreteAlignment(Gaussian().grid(20, 0.3, 30))
+    learner = DiscreteAlignment(Gaussian().grid(0.3, 30, 20))
 
     def grams() -> list[np.ndarray]:
         return [rbf_kernel(X, gamma=1 / s**2) for s in widths]

@@ -23,8 +23,8 @@ OPTIONS = {
     "start='best'": {"start": "best"},
     "start='best', eta_max=1e10": {"start": "best", "eta_max": 1e10},
     "selection='step'": {"selection": "step"},
-    "reweight": {"reweight": True},
-    "best, step, reweight": {"start": "best", "selection": "step", "reweight": True},
+    "corrective": {"corrective": True},
+    "best, step, corrective": {"start": "best", "selection": "step", "corrective": True},
 }
 SPLITS = 5
 

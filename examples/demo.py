@@ -129,7 +129,7 @@ def draw(fitted: dict, path: str) -> None:
     middle.set_xticks([1, 5, 10, 15, 20])
 
     for name, (model, *_) in fitted.items():
-        growth = [record["alignment"] for record in model.history_]
+        growth = [record["objective"] for record in model.history_]
         right.plot(np.arange(1, len(growth) + 1), growth, "o-", label=name, ms=4)
     right.set(title="Alignment as kernels are added", xlabel="iteration", ylabel="alignment")
     right.set_ylim(0)

@@ -135,7 +135,7 @@ def gaussians50() -> Experiment:
             "CA-nD": many_bandwidths(),
             "CA-nD lambda=0": unpenalised,
             "CR": single["CR"],
-            **finite(Gaussian().grid(50, low, high)),
+            **finite(Gaussian().grid(low, high, 50)),
         },
     )
 
@@ -189,7 +189,7 @@ def eleven() -> Experiment:
         {
             **one_bandwidth((low, high)),
             "CA-nD": many_bandwidths(),
-            **finite(Gaussian().grid(20, low, high)),
+            **finite(Gaussian().grid(low, high, 20)),
         },
     )
 
@@ -211,7 +211,7 @@ def beyond() -> Experiment:
             "CA alignf": Learn(Reweighted(found, DiscreteAlignment())),
             "CA D1": Learn(Reweighted(found, LpNormMKL(p=1))),
             "CA D2": Learn(Reweighted(found, LpNormMKL(p=2))),
-            "CA corrected": Learn(ContinuousAlignment(family, reweight=True)),
+            "CA corrected": Learn(ContinuousAlignment(family, corrective=True)),
             "CA best step": Learn(ContinuousAlignment(family, selection="step")),
             "CA-nD": many_bandwidths(),
             # Infinity ties all bandwidths together: CA-1D is among the choices.

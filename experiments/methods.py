@@ -57,7 +57,7 @@ Candidate = tuple[LearnedKernel, DualModel, float]
 
 
 def target_of(y: np.ndarray) -> Target:
-    return Target(y[:, None].astype(float), np.ones(len(y)))
+    return Target(y[:, None].astype(float), np.ones(len(y)), classes=True)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Learn:
 
     def _one_stage(self, problem: Problem) -> Fitted:
         X, y = problem.train
-        path = self.learner.path(X, target_of(y), C_GRID)
+        path = self.learner.learn_path(X, target_of(y), C_GRID)
         alignments: list[float] = []
 
         def candidates() -> Iterator[tuple[LearnedKernel, DualModel]]:
@@ -154,7 +154,7 @@ def best_machine(
     rows = np.arange(len(y), dtype=float)[:, None]
 
     def candidates() -> Iterator[Candidate]:
-        for learned in LpNormMKL([K]).path(rows, target_of(y), C_GRID):
+        for learned in LpNormMKL([K]).learn_path(rows, target_of(y), C_GRID):
             assert learned.machine is not None
             # The learner scales its only kernel; the machine is written for that scale.
             scale = float(learned.kernel.weights[0])

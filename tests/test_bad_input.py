@@ -61,7 +61,7 @@ everything = pytest.mark.parametrize(
 
 
 def make(kind, family="gaussian"):
-    learner = ContinuousAlignment(FAMILIES[family], max_kernels=5)
+    learner = ContinuousAlignment(FAMILIES[family], max_iter=5)
     return {
         "classifier": lambda: KernelClassifier(learner, C=[0.1, 1.0, 10.0], cv=3),
         "regressor": lambda: KernelRegressor(learner, C=[0.1, 1.0, 10.0], cv=3),
@@ -242,7 +242,7 @@ def test_999_of_1000_rows_in_one_class(rare, family):
     X = rng.standard_normal((1000, 2))
     y = np.zeros(1000, dtype=int)
     y[:rare] = 1
-    clf = KernelClassifier(ContinuousAlignment(FAMILIES[family], max_kernels=1), C=[0.1, 1.0], cv=2)
+    clf = KernelClassifier(ContinuousAlignment(FAMILIES[family], max_iter=1), C=[0.1, 1.0], cv=2)
     must = (SelectionWarning,) if rare == 1 else ()
     accepted(clf, X, y, may_warn=(AlignmentWarning,), must_warn=must, new=X[:10] + 5)
     assert (clf.predict(X) == 0).mean() > 0.99
@@ -418,7 +418,7 @@ def test_a_constant_response(family, machine, value):
 def test_a_tiny_or_huge_response(family, machine, scale):
     X, y = data()
     y = response("regressor", y)
-    learner = ContinuousAlignment(FAMILIES[family], max_kernels=3)
+    learner = ContinuousAlignment(FAMILIES[family], max_iter=3)
     model = KernelRegressor(learner, machine=machine, C=[0.1, 1.0], cv=3)
     plain = model.fit(X, y).predict(X)
     accepted(model, X, scale * y)
@@ -703,12 +703,12 @@ def test_names_that_are_no_strings():
 LEARNER = {
     "family": ["gaussian", 1, Gaussian, [Gaussian()], SVC()],
     "tol": [-1, "small", None, np.nan, True, [1e-3]],
-    "max_kernels": [0, -1, 2.5, "all", None, np.inf, True],
+    "max_iter": [0, -1, 2.5, "all", None, np.inf, True],
     "eps": [0, -1.0, "tiny", None, np.inf, np.nan],
     "eta_max": [0, -1.0, "one", None, np.inf, np.nan],
     "start": ["worst", None, 1],
     "selection": ["slopes", None, 0],
-    "reweight": ["yes", None, 1],
+    "corrective": ["yes", None, 1],
     "early_stopping": ["yes", None, 1],
     "penalty": [-1, "paths", None, [], [-1.0], ["a"], np.nan, [1.0, np.nan], {}],
     "validation_fraction": [0, 1, -0.5, 2, "quarter", None],
@@ -867,7 +867,7 @@ def test_bounds_as_narrow_as_may_be(family, bounds, ard):
     learner = accepted(
         ContinuousAlignment(
             family(ard, bounds=bounds) if family is not Matern else Matern(ard=ard, bounds=bounds),
-            max_kernels=3,
+            max_iter=3,
         ),
         X,
         y,

@@ -281,8 +281,8 @@ def _variants(estimator: Any) -> dict[str, Fit]:
     learners = (
         ContinuousAlignment(),
         ScreenedAlignment(),
-        ContinuousEvidence(penalty=3.0),
-        ContinuousEvidence(penalty=3.0, criterion="loo"),
+        ContinuousEvidence(prior=3.0),
+        ContinuousEvidence(prior=3.0, criterion="loo"),
         ContinuousAlignment(Gaussian(ard=True), penalty="path"),
     )
     return {

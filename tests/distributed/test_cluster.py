@@ -60,7 +60,7 @@ def test_kernel_is_that_of_rows_in_memory(family):
     X, y = problem()
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
     chunks = da.from_array(X, chunks=(400, -1))
-    learner = ContinuousAlignment(family, max_kernels=4)
+    learner = ContinuousAlignment(family, max_iter=4)
     far = learner.fit(chunks, da.from_array(y, chunks=300), sample_weight=weight)
     kernel, alignment = far.kernel_, far.alignment_
     near = learner.fit(X, y, sample_weight=weight)
@@ -102,7 +102,7 @@ def test_without_a_cluster_threads_of_this_process_do_it():
 
 def test_a_sample_is_gathered_for_other_families():
     X, y = problem()
-    learner = Sampled(ContinuousAlignment(Gaussian(ard=True), max_kernels=2), tol=0.5, min_rows=100)
+    learner = Sampled(ContinuousAlignment(Gaussian(ard=True), max_iter=2), tol=0.5, min_rows=100)
     far = learner.fit(unequal(X, 300, 200), y).kernel_
     same_kernel(far, learner.fit(X, y).kernel_)
 
@@ -236,7 +236,7 @@ def test_cross_validation_through_joblib():
     from joblib import parallel_config
 
     X, y = problem(120)
-    model = KernelClassifier(ContinuousAlignment(max_kernels=2), C=1.0, cv=2)
+    model = KernelClassifier(ContinuousAlignment(max_iter=2), C=1.0, cv=2)
     near = cross_val_score(model, X, y, cv=3)
     with parallel_config(backend="dask"):
         far = cross_val_score(model, X, y, cv=3, n_jobs=2)

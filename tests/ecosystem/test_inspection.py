@@ -125,10 +125,10 @@ ESTIMATORS = {
     ),
     "custom": KernelClassifier(ContinuousAlignment(CustomFamily(cauchy, (0.1, 10))), C=10.0),
     "risk": KernelClassifier(ContinuousRisk(corrective=True), C=1.0),
-    "finite": KernelClassifier(DiscreteAlignment(Gaussian().grid(4, 0.3, 3)), C=10.0),
-    "one stage": KernelClassifier(LpNormMKL(Gaussian().grid(3, 0.3, 3), p=2), C=1.0),
+    "finite": KernelClassifier(DiscreteAlignment(Gaussian().grid(0.3, 3, 4)), C=10.0),
+    "one stage": KernelClassifier(LpNormMKL(Gaussian().grid(0.3, 3, 3), p=2), C=1.0),
     "regressor": KernelRegressor(C=10.0),
-    "svr": KernelRegressor(UniformWeights(Gaussian().grid(3, 0.3, 3)), "svr", C=10.0),
+    "svr": KernelRegressor(UniformWeights(Gaussian().grid(0.3, 3, 3)), "svr", C=10.0),
     "features": KernelFeatures(n_components=10),
 }
 

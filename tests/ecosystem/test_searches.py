@@ -34,7 +34,7 @@ FOLDS = StratifiedKFold(3)
 def test_a_grid_over_nested_parameters_of_the_learner():
     X, y = ring(90, noise_features=6)
     model = KernelClassifier(ContinuousAlignment(Gaussian()), C=10.0, cv=2)
-    grid = {"learner__family__ard": [False, True], "learner__max_kernels": [1, 2]}
+    grid = {"learner__family__ard": [False, True], "learner__max_iter": [1, 2]}
     search = GridSearchCV(model, grid, cv=FOLDS).fit(X, y)
     # Six of eight features are noise: one bandwidth per feature must win.
     assert search.best_params_["learner__family__ard"] is True
@@ -44,7 +44,7 @@ def test_a_grid_over_nested_parameters_of_the_learner():
         alone = KernelClassifier(
             ContinuousAlignment(
                 Gaussian(ard=params["learner__family__ard"]),
-                max_kernels=params["learner__max_kernels"],
+                max_iter=params["learner__max_iter"],
             ),
             C=10.0,
             cv=2,
@@ -82,7 +82,7 @@ def test_a_grid_over_c_of_the_regressor():
 def test_a_grid_over_whole_learners_and_families():
     X, y = ring()
     grid = [
-        {"learner": [UniformWeights(Gaussian().grid(4, 1e3, 1e4)), ContinuousAlignment()]},
+        {"learner": [UniformWeights(Gaussian().grid(1e3, 1e4, 4)), ContinuousAlignment()]},
         {"learner": [ContinuousAlignment()], "learner__family": [Gaussian(), Laplacian()]},
     ]
     search = GridSearchCV(KernelClassifier(C=10.0), grid, cv=FOLDS).fit(X, y)
@@ -108,7 +108,7 @@ def test_a_grid_over_one_member_of_a_union():
 
 def test_a_grid_over_a_finite_dictionary():
     X, y = ring()
-    grid = {"learner__kernels": [Gaussian().grid(3, 1e3, 1e4), Gaussian().grid(3, 0.3, 3)]}
+    grid = {"learner__kernels": [Gaussian().grid(1e3, 1e4, 3), Gaussian().grid(0.3, 3, 3)]}
     search = GridSearchCV(KernelClassifier(DiscreteAlignment(), C=10.0), grid, cv=FOLDS).fit(X, y)
     assert search.best_index_ == 1
     assert search.best_score_ > 0.9
@@ -117,7 +117,7 @@ def test_a_grid_over_a_finite_dictionary():
 def test_successive_halving():
     X, y = ring(120, noise_features=4)
     search = HalvingGridSearchCV(
-        KernelClassifier(ContinuousAlignment(Gaussian(), max_kernels=1), C=10.0, cv=2),
+        KernelClassifier(ContinuousAlignment(Gaussian(), max_iter=1), C=10.0, cv=2),
         {"learner__family__ard": [False, True], "C": [0.001, 10.0]},
         cv=FOLDS,
         factor=2,

@@ -236,7 +236,7 @@ def test_nested_selection_is_honest():
     """Labels that are noise: a kernel that has seen the held-out labels shows a smaller error."""
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 8)), rng.permutation(np.repeat([0, 1], 30))
-    learner = ContinuousAlignment(Gaussian(ard=True), max_kernels=3)
+    learner = ContinuousAlignment(Gaussian(ard=True), max_iter=3)
     honest = KernelClassifier(learner, C=[0.1, 1.0, 10.0]).fit(X, y)
     lying = KernelClassifier(learner, C=[0.1, 1.0, 10.0], nested=False).fit(X, y)
     assert lying.cv_results_["error"].min() < 0.4

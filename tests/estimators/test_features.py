@@ -42,7 +42,7 @@ FAMILIES = [Gaussian(), Gaussian(ard=True), Laplacian(), Linear(), Polynomial()]
 @pytest.mark.parametrize("components", [1, 5, 25])
 def test_inner_products_of_features_are_the_kernel_on_the_landmarks(family, components):
     X, y = moons()
-    learner = ContinuousAlignment(family, max_kernels=3)
+    learner = ContinuousAlignment(family, max_iter=3)
     features = KernelFeatures(learner, n_components=components).fit(X, y)
     landmarks = features.X_fit_
     assert len(landmarks) == components
@@ -55,7 +55,7 @@ def test_inner_products_of_features_are_the_kernel_on_the_landmarks(family, comp
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 def test_with_all_landmarks_the_training_gram_is_exact(family):
     X, y = moons(40)
-    learner = ContinuousAlignment(family, max_kernels=3)
+    learner = ContinuousAlignment(family, max_iter=3)
     features = KernelFeatures(learner, n_components=None).fit(X, y)
     phi = features.transform(X)
     np.testing.assert_allclose(phi @ phi.T, features.kernel_(X), atol=1e-8)
@@ -63,7 +63,7 @@ def test_with_all_landmarks_the_training_gram_is_exact(family):
 
 def test_more_landmarks_come_closer_to_the_kernel():
     X, y, X_test, _ = circles(80)
-    learner = ContinuousAlignment(max_kernels=2)
+    learner = ContinuousAlignment(max_iter=2)
     errors = []
     for components in (2, 10, 40, None):
         features = KernelFeatures(learner, n_components=components).fit(X, y)

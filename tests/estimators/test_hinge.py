@@ -17,7 +17,7 @@ from kernalign.estimators.linear import HINGE, SQUARES
 from kernalign.learners import Sampled
 from kernalign.machines import SquaredHinge, normal_equations, squared_hinge
 
-KERNELS = UniformWeights(Gaussian().grid(2, 20.0, 40.0))
+KERNELS = UniformWeights(Gaussian().grid(20.0, 40.0, 2))
 
 
 def far_rows(n, number=2):

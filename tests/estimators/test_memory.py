@@ -44,7 +44,7 @@ def peak_of(function):
 def test_predictions_of_many_rows_stay_within_working_memory(estimator, family):
     """40,000 x 200 kernel values are 61 MB; the budget is 8."""
     X, y = problem(200)
-    model = estimator(ContinuousAlignment(family, max_kernels=3), C=1.0, cv=2).fit(X, y)
+    model = estimator(ContinuousAlignment(family, max_iter=3), C=1.0, cv=2).fit(X, y)
     many, _ = problem(40_000, seed=1)
     with config_context(working_memory=8):
         # The outputs themselves and validated copies of the rows come on top.
@@ -64,7 +64,7 @@ def test_frequencies_need_no_gram_matrix_from_end_to_end():
     """Learning, choice of C, machine and calibration; a Gram matrix would be 1.1 GB."""
     X = np.random.default_rng(0).standard_normal((12_000, 1))
     y = (np.sin(5 * X[:, 0]) > 0).astype(int)
-    learner = ContinuousAlignment(Fourier(bounds=(0, 10)), max_kernels=2)
+    learner = ContinuousAlignment(Fourier(bounds=(0, 10)), max_iter=2)
     model = KernelClassifier(learner)
     assert peak_of(lambda: model.fit(X, y)) < 200 * 8 * 12_000 / MB
     assert model.solver_ == "fourier"
@@ -75,7 +75,7 @@ def test_sums_of_features_stay_within_working_memory():
     """5000 rows of 1000 features are 38 MB; the budget is 8, their Gram matrix 8 twice over."""
     X, y = problem(5000)
     Y = y[:, None].astype(float)
-    kernel = ContinuousAlignment(max_kernels=1).fit(X[:200], y[:200]).kernel_
+    kernel = ContinuousAlignment(max_iter=1).fit(X[:200], y[:200]).kernel_
     features = NystroemMap(kernel, X[:1000])
     with config_context(working_memory=8):
         assert peak_of(lambda: normal_equations(features, X, Y, np.ones(5000))) < 8 + 16 + 8
@@ -83,6 +83,6 @@ def test_sums_of_features_stay_within_working_memory():
 
 def test_frequencies_are_learned_in_linear_memory():
     X, y = problem(20_000, d=2)
-    learner = ContinuousAlignment(Fourier(), max_kernels=1)
+    learner = ContinuousAlignment(Fourier(), max_iter=1)
     # A hundred numbers per row, against 20,000 for a Gram matrix.
     assert peak_of(lambda: learner.fit(X, y)) < 100 * 8 * 20_000 / MB

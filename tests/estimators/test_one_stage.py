@@ -20,7 +20,7 @@ from kernalign import (
     UniformWeights,
 )
 
-KERNELS = Gaussian().grid(4, 0.3, 3)
+KERNELS = Gaussian().grid(0.3, 3, 4)
 ONE_STAGE = [
     LpNormMKL(KERNELS, p=1),
     LpNormMKL(KERNELS, p=2),

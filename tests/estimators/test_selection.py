@@ -292,7 +292,7 @@ def test_path_tells_training_from_held_out_alignment():
 
 def test_a_number_for_c_still_leaves_the_kernel_to_choose():
     X, y = noisy_product(150)
-    learners = [ContinuousAlignment(), ContinuousEvidence(penalty=0.3)]
+    learners = [ContinuousAlignment(), ContinuousEvidence(prior=0.3)]
     assert KernelClassifier(learners, C=1.0).fit(X, y).candidate_.kernel == 1
 
 

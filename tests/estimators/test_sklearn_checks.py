@@ -24,7 +24,7 @@ from kernalign import (
     UniformWeights,
 )
 
-KERNELS = Gaussian().grid(3, 0.5, 5)
+KERNELS = Gaussian().grid(0.5, 5, 3)
 ESTIMATORS = [
     KernelClassifier(),
     KernelRegressor(),
@@ -34,7 +34,7 @@ ESTIMATORS = [
     ContinuousAlignment(),
     ContinuousAlignment(start="best"),
     ContinuousAlignment(selection="step"),
-    ContinuousAlignment(reweight=True),
+    ContinuousAlignment(corrective=True),
     ContinuousAlignment(Gaussian(ard=True)),
     ContinuousAlignment(early_stopping=True),
     ContinuousEvidence(),

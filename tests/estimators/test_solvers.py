@@ -27,8 +27,8 @@ from kernalign.estimators.linear import default_features, held_out_split, on_sam
 from kernalign.estimators.preselection import deciding_rows
 from kernalign.gram import Target
 
-KERNELS = UniformWeights(Gaussian().grid(2, 1.0, 4.0))
-WIDE = UniformWeights(Gaussian().grid(2, 3.0, 6.0))
+KERNELS = UniformWeights(Gaussian().grid(1.0, 4.0, 2))
+WIDE = UniformWeights(Gaussian().grid(3.0, 6.0, 2))
 APPROXIMATE = ["nystroem", "fourier", "cg"]
 
 
@@ -137,7 +137,7 @@ def test_auto_is_exact_for_few_rows_and_for_other_machines(monkeypatch):
     assert KernelClassifier(KERNELS, machine, C=1.0, cv=2).fit(X, y).solver_ == "exact"
     risk = ContinuousRisk(corrective=True)
     assert KernelClassifier(risk, C=1.0, cv=2).fit(X, y).solver_ == "exact"
-    frequencies = ContinuousAlignment(Fourier(), max_kernels=2)
+    frequencies = ContinuousAlignment(Fourier(), max_iter=2)
     assert KernelClassifier(frequencies, C=1.0, cv=2).fit(X, y).solver_ == "fourier"
     assert KernelRegressor(KERNELS, "ridge", C=1.0, cv=2).fit(X, y).solver_ == "nystroem"
     assert KernelRegressor(KERNELS, "svr", C=1.0, cv=2).fit(X, y).solver_ == "exact"
@@ -238,8 +238,8 @@ def test_a_sample_that_decides_is_told_of_and_not_kept(monkeypatch):
     monkeypatch.setattr(linear, "FOLDS_ROWS", 50)
     X, y, *_ = classes(200)
     learners = [
-        UniformWeights(Gaussian().grid(2, 0.3, 1)),
-        UniformWeights(Gaussian().grid(2, 1, 3)),
+        UniformWeights(Gaussian().grid(0.3, 1, 2)),
+        UniformWeights(Gaussian().grid(1, 3, 2)),
     ]
     for model in (KernelRegressor(learners, C=1.0), KernelClassifier(learners, C=1.0)):
         model.fit(X, y)
@@ -254,7 +254,7 @@ def test_a_class_that_is_hardly_in_the_sample_has_no_say(monkeypatch):
     for rare in (0, 1, 2):
         labels = np.where(y == 0, (rare + 1) % 3, (rare + 2) % 3)
         labels[:2] = rare
-        learners = [UniformWeights(Gaussian().grid(2, s, 2 * s)) for s in (0.3, 1.0)]
+        learners = [UniformWeights(Gaussian().grid(s, 2 * s, 2)) for s in (0.3, 1.0)]
         model = KernelClassifier(learners, solver="nystroem", n_components=30, C=[1.0, 10.0])
         assert len(model.fit(X, labels).path_) >= 3
 

@@ -31,7 +31,7 @@ def test_two_stages_train_the_svm_of_the_chosen_c():
     [
         ContinuousAlignment(),
         ContinuousRisk(),
-        LpNormMKL(Gaussian().grid(3, 1, 10), p=2),
+        LpNormMKL(Gaussian().grid(1, 10, 3), p=2),
     ],
     ids=["CA", "CR", "D2"],
 )

@@ -65,7 +65,7 @@ def test_result_does_not_depend_on_the_budget(which):
 def test_too_small_a_budget_says_the_least_that_works():
     X, target = problem(1500)
     y = target.values[:, 0].astype(int)
-    learner = ContinuousAlignment(max_kernels=2)
+    learner = ContinuousAlignment(max_iter=2)
     with (
         config_context(working_memory=1),
         pytest.raises(ValueError, match="working_memory=1 MiB is too small") as error,

@@ -11,7 +11,7 @@ from kernalign import ScaleWarning
 from kernalign.gram import Target
 from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.stack import GramStack
-from kernalign.kernels import BaseKernel, Dirichlet, Gaussian, GramMatrix, Linear
+from kernalign.kernels import Dirichlet, FamilyMember, Gaussian, GramMatrix, Linear
 from tests import reference
 
 SIGMAS = (0.25, 0.5, 1, 2, 4)
@@ -21,7 +21,7 @@ WEIGHTS = np.array([0.5, 0.0, 1.5, 0.0, 2.0])
 
 
 def resolved(*kernels, rows=X):
-    return [BaseKernel(k.family.resolve(rows), k.sigma) for k in kernels]
+    return [FamilyMember(k.family.resolve(rows), k.sigma) for k in kernels]
 
 
 def gaussians(rows=X):
@@ -154,7 +154,7 @@ def test_scales_that_differ_moderately_pass_in_silence():
 def test_memory(float32):
     """One array of M matrices, and little beside it: at n=2000, M=50 that is 1.6 and 0.8 GB."""
     rows = np.random.default_rng(0).normal(size=(600, 3))
-    kernels = resolved(*Gaussian().grid(30, 0.1, 10), rows=rows)
+    kernels = resolved(*Gaussian().grid(0.1, 10, 30), rows=rows)
     B = np.ones(600)
     size = 30 * 600**2 * (4 if float32 else 8)
     tracemalloc.start()

@@ -6,7 +6,7 @@ import pytest
 from kernalign.gram.dictionary import dictionary_products
 from kernalign.gram.onepass import _nodes
 from kernalign.gram.semigroup import gamma_step, semigroup_products
-from kernalign.kernels import BaseKernel
+from kernalign.kernels import FamilyMember
 from tests.gram.dense import setup
 from tests.kernels.families import CASES, named
 
@@ -29,7 +29,7 @@ def products_of(s, kernels):
 def test_dictionary_products(case, kind):
     """Any family, in several tiles, the last of them smaller."""
     s = setup([case], kind, n=100)
-    kernels = [BaseKernel(s.families[0], s.families[0].from_search(s.draw(0))) for _ in range(3)]
+    kernels = [FamilyMember(s.families[0], s.families[0].from_search(s.draw(0))) for _ in range(3)]
     found = dictionary_products(kernels, s.X, s.target)
     between, with_target, trace, size = products_of(s, kernels)
     assert (np.abs(found.between - between) / np.outer(size, size)).max() <= 1e-9
@@ -41,7 +41,9 @@ def test_dictionary_products(case, kind):
 def test_dictionary_of_mixed_families():
     s = setup(named("gaussian-positions", "linear", "gaussian-ard-slice", "dirichlet-name"))
     kernels = [
-        BaseKernel(f, f.from_search(s.draw(i))) for i, f in enumerate(s.families) for _ in range(2)
+        FamilyMember(f, f.from_search(s.draw(i)))
+        for i, f in enumerate(s.families)
+        for _ in range(2)
     ]
     order = s.rng.permutation(len(kernels))
     kernels = [kernels[i] for i in order]

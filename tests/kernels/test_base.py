@@ -150,7 +150,7 @@ def test_at_joins_its_arguments():
 
 
 def test_grid_and_linspace():
-    geometric = [k.sigma[0] for k in Gaussian().grid(3, 0.1, 10)]
+    geometric = [k.sigma[0] for k in Gaussian().grid(0.1, 10, 3)]
     np.testing.assert_allclose(geometric, [0.1, 1, 10], rtol=1e-14)
     equidistant = [k.sigma[0] for k in Dirichlet().linspace(0, 9, 10)]
     np.testing.assert_allclose(equidistant, np.arange(10), rtol=1e-14)

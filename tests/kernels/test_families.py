@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import kernalign.kernels
-from kernalign.kernels import AnyOf, BaseKernel, Family, FeatureFamily, GramMatrix
+from kernalign.kernels import AnyOf, Family, FamilyMember, FeatureFamily, GramMatrix
 from kernalign.kernels.base import is_scalar
 from tests.kernels.families import CASES, MEANS, SCALES, problem
 
@@ -38,7 +38,7 @@ def test_list_has_every_public_family():
 @every_seed
 def test_gram_equals_naive_formula(case, seed):
     p = problem(case, seed)
-    kernel = BaseKernel(p.family, p.sigma)
+    kernel = FamilyMember(p.family, p.sigma)
     square = case.reference(p.X, p.sigma, p.X, p.X)
     np.testing.assert_allclose(kernel(p.full), square, rtol=1e-12, atol=1e-13)
     rectangle = case.reference(p.X, p.sigma, p.X, p.Z)
@@ -62,7 +62,7 @@ def test_select_cuts_out_own_columns(case):
 @every_seed
 def test_diag_is_diagonal_of_gram(case, seed):
     p = problem(case, seed)
-    kernel = BaseKernel(p.family, p.sigma)
+    kernel = FamilyMember(p.family, p.sigma)
     np.testing.assert_allclose(kernel.diag(p.full), np.diag(kernel(p.full)), rtol=1e-13)
 
 

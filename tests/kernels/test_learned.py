@@ -11,8 +11,8 @@ from sklearn.gaussian_process.kernels import WhiteKernel
 from sklearn.svm import SVC
 
 from kernalign.kernels import (
-    BaseKernel,
     Dirichlet,
+    FamilyMember,
     Gaussian,
     Laplacian,
     LearnedKernel,
@@ -65,7 +65,7 @@ def test_equals_weighted_sum():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_weighted_sum_of_any_family(case):
     p = problem(case)
-    k = LearnedKernel([BaseKernel(p.family, p.sigma)] * 2, np.array([0.5, 1.5]))
+    k = LearnedKernel([FamilyMember(p.family, p.sigma)] * 2, np.array([0.5, 1.5]))
     expected = 2 * case.reference(p.X, p.sigma, p.X, p.Z)
     np.testing.assert_allclose(k(p.full, p.other_full), expected, rtol=1e-12, atol=1e-13)
 

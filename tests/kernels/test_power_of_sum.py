@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernalign.kernels import Gaussian, GramMatrix, LearnedKernel, Linear
-from kernalign.kernels.base import BaseKernel
+from kernalign.kernels.base import FamilyMember
 from kernalign.kernels.power_of_sum import PowerOfSum
 from tests import reference
 
@@ -16,7 +16,7 @@ MU = np.array([0.7, 0.0, 1.3])
 SIGMAS = (0.5, 1.0, 2.0)
 
 
-def members() -> list[BaseKernel]:
+def members() -> list[FamilyMember]:
     return [Gaussian().at(sigma) for sigma in SIGMAS]
 
 

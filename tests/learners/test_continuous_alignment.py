@@ -49,8 +49,8 @@ OPTIONS = [
     {},
     {"start": "best"},
     {"selection": "step"},
-    {"reweight": True},
-    {"start": "best", "selection": "step", "reweight": True},
+    {"corrective": True},
+    {"start": "best", "selection": "step", "corrective": True},
 ]
 
 
@@ -80,7 +80,7 @@ def sigmas(learner):
 
 
 def path_of(learner):
-    return np.array([record["alignment"] for record in learner.history_])
+    return np.array([record["objective"] for record in learner.history_])
 
 
 def same_kernel(one, other, X, rtol=1e-6):
@@ -132,7 +132,7 @@ def test_the_learned_weights_are_the_papers_up_to_a_factor(problem):
 def test_the_papers_inputs_are_the_parameters(changed):
     X, y = reference.section12()
     atoms, alignments = reference_path(X, y, **changed)
-    names = {"eps": "eps", "theta": "tol", "T": "max_kernels", "eta_max": "eta_max"}
+    names = {"eps": "eps", "theta": "tol", "T": "max_iter", "eta_max": "eta_max"}
     parameters = {names[name]: value for name, value in changed.items()}
     learner = ContinuousAlignment(Gaussian(bounds=BOUNDS), **parameters).fit(X, y)
     assert len(learner.history_) == len(atoms)
@@ -189,10 +189,10 @@ def test_history_records_every_iteration(options):
     learner = ContinuousAlignment(tol=1e-4, **options).fit(X, y)
     assert [r["iteration"] for r in learner.history_] == list(range(1, len(learner.history_) + 1))
     for record in learner.history_:
-        assert set(record) >= {"iteration", "kernel", "eta", "objective", "alignment"}
+        assert set(record) >= {"iteration", "kernel", "eta", "search_value", "objective"}
         assert record["eta"] >= 0
-        assert np.isfinite(record["objective"])
-        assert -1 <= record["alignment"] <= 1
+        assert np.isfinite(record["search_value"])
+        assert -1 <= record["objective"] <= 1
         assert record["kernel"](X).shape == (len(X), len(X))
     assert isinstance(learner.kernel_, LearnedKernel)
 
@@ -206,10 +206,10 @@ def test_it_stops_where_an_iteration_gains_no_more_than_tol():
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_max_kernels_cuts_the_path_short(number):
+def test_max_iter_cuts_the_path_short(number):
     X, y = two_moons()
     whole = ContinuousAlignment(tol=0).fit(X, y)
-    cut = ContinuousAlignment(tol=0, max_kernels=number).fit(X, y)
+    cut = ContinuousAlignment(tol=0, max_iter=number).fit(X, y)
     assert len(whole.history_) > 3
     assert len(cut.history_) == number
     np.testing.assert_allclose(path_of(cut), path_of(whole)[:number], atol=1e-12)
@@ -296,7 +296,7 @@ def test_an_affine_change_of_the_response_changes_nothing(offset, scale):
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"start": "best"}, {"reweight": True}], ids=name_of)
+@pytest.mark.parametrize("options", [{}, {"start": "best"}, {"corrective": True}], ids=name_of)
 @pytest.mark.parametrize("family", FAMILIES[:-1], ids=name_of)
 def test_integer_weights_are_repeated_rows(family, options):
     X, y = two_moons(30)
@@ -360,11 +360,9 @@ def test_weights_may_sum_to_anything(total):
 )
 def test_the_same_seed_gives_the_same_kernel(family):
     X, y = two_moons(40)
-    one = ContinuousAlignment(family, random_state=7, max_kernels=4).fit(X, y)
-    two = ContinuousAlignment(family, random_state=7, max_kernels=4).fit(X, y)
-    state = ContinuousAlignment(family, random_state=np.random.RandomState(7), max_kernels=4).fit(
-        X, y
-    )
+    one = ContinuousAlignment(family, random_state=7, max_iter=4).fit(X, y)
+    two = ContinuousAlignment(family, random_state=7, max_iter=4).fit(X, y)
+    state = ContinuousAlignment(family, random_state=np.random.RandomState(7), max_iter=4).fit(X, y)
     assert one.kernel_ == two.kernel_ == state.kernel_
     assert one.alignment_ == two.alignment_
 
@@ -380,7 +378,7 @@ def test_the_number_of_threads_changes_nothing(family):
     kernels = []
     for threads in (1, 2):
         with threadpool_limits(threads):
-            kernels.append(ContinuousAlignment(family, max_kernels=3).fit(X, y).kernel_)
+            kernels.append(ContinuousAlignment(family, max_iter=3).fit(X, y).kernel_)
     assert kernels[0] == kernels[1]
 
 
@@ -393,11 +391,11 @@ def test_start_best_begins_with_the_best_single_kernel(problem):
     first = ContinuousAlignment(Gaussian(bounds=BOUNDS), start="best").fit(X, y).history_[0]
     gram, target = gaussian_of(X), reference.target_binary(np.where(y > 0, 1.0, -1.0))
     values = [reference.alignment(gram(s), target) for s in np.geomspace(*BOUNDS, 400)]
-    assert first["alignment"] >= max(values) - 1e-6
-    assert first["alignment"] == pytest.approx(
+    assert first["objective"] >= max(values) - 1e-6
+    assert first["objective"] == pytest.approx(
         reference.alignment(gram(first["kernel"].sigma[0]), target), abs=1e-8
     )
-    assert first["alignment"] == pytest.approx(first["objective"], abs=1e-5)
+    assert first["objective"] == pytest.approx(first["search_value"], abs=1e-5)
 
 
 @pytest.mark.parametrize("problem", range(3))
@@ -406,7 +404,7 @@ def test_selection_by_step_reaches_the_alignment_it_promises(problem):
     family = Gaussian(bounds=BOUNDS)
     step = ContinuousAlignment(family, selection="step", tol=1e-4).fit(X, y)
     # The objective of this search is the alignment after the step.
-    np.testing.assert_allclose(path_of(step), [r["objective"] for r in step.history_], atol=1e-5)
+    np.testing.assert_allclose(path_of(step), [r["search_value"] for r in step.history_], atol=1e-5)
     paper = path_of(ContinuousAlignment(family, tol=1e-4).fit(X, y))
     shared = min(len(paper), len(step.history_))
     assert (path_of(step)[:shared] >= paper[:shared] - 1e-7).all()
@@ -424,7 +422,7 @@ def test_selection_by_step_takes_the_best_first_kernel_there_is(problem):
         K = reference.centre(gram(sigma))
         eta = reference.eta_star(identity, K, target)
         best = max(best, reference.alignment(identity + eta * K, target))
-    assert first["alignment"] >= best - 1e-6
+    assert first["objective"] >= best - 1e-6
 
 
 def test_start_best_with_selection_by_step_reaches_the_alignment_it_promises():
@@ -433,7 +431,7 @@ def test_start_best_with_selection_by_step_reaches_the_alignment_it_promises():
     learner = ContinuousAlignment(
         Gaussian(bounds=BOUNDS), start="best", selection="step", tol=1e-4
     ).fit(X, y)
-    objective = [r["objective"] for r in learner.history_]
+    objective = [r["search_value"] for r in learner.history_]
     np.testing.assert_allclose(path_of(learner), objective, atol=1e-5)
 
 
@@ -443,7 +441,7 @@ def test_reweighting_is_optimal_over_its_kernels(problem, number):
     X, y = problems()[problem]
     target = reference.target_binary(np.where(y > 0, 1.0, -1.0))
     family = Gaussian(bounds=BOUNDS)
-    learner = ContinuousAlignment(family, reweight=True, tol=0, max_kernels=number).fit(X, y)
+    learner = ContinuousAlignment(family, corrective=True, tol=0, max_iter=number).fit(X, y)
     grams = [np.eye(len(X)), *(kernel(X) for kernel in learner.kernel_.kernels)]
     best = reference.optimal_weights_alignf(grams, target)
     K = sum(weight * gram for weight, gram in zip(best, grams, strict=True))
@@ -462,8 +460,8 @@ def test_reweighting_is_optimal_over_its_kernels(problem, number):
 def test_reweighting_is_never_below_the_paper_on_the_same_kernels(problem):
     X, y = problems()[problem]
     family = Gaussian(bounds=BOUNDS)
-    paper = ContinuousAlignment(family, tol=0, max_kernels=12).fit(X, y)
-    again = ContinuousAlignment(family, tol=0, max_kernels=12, reweight=True).fit(X, y)
+    paper = ContinuousAlignment(family, tol=0, max_iter=12).fit(X, y)
+    again = ContinuousAlignment(family, tol=0, max_iter=12, corrective=True).fit(X, y)
     # The first two kernels are the same, later ones answer different residuals.
     np.testing.assert_allclose(sigmas(again)[:2], sigmas(paper)[:2], rtol=1e-4)
     assert (path_of(again)[:2] >= path_of(paper)[:2] - 1e-9).all()
@@ -499,11 +497,11 @@ def test_any_of_picks_the_view_that_carries_the_signal(members):
 def test_any_of_is_no_worse_than_its_best_member():
     X, y = views()
     members = [Gaussian(columns=[0, 1]), Gaussian(columns=[2, 3])]
-    alone = [ContinuousAlignment(family, max_kernels=1).fit(X, y) for family in members]
-    union = ContinuousAlignment(AnyOf(*members), max_kernels=1).fit(X, y)
-    assert union.history_[0]["objective"] >= max(a.history_[0]["objective"] for a in alone) * (
-        1 - 1e-6
-    )
+    alone = [ContinuousAlignment(family, max_iter=1).fit(X, y) for family in members]
+    union = ContinuousAlignment(AnyOf(*members), max_iter=1).fit(X, y)
+    assert union.history_[0]["search_value"] >= max(
+        a.history_[0]["search_value"] for a in alone
+    ) * (1 - 1e-6)
 
 
 def test_views_can_be_named():
@@ -623,14 +621,14 @@ def test_folds_keep_the_length_that_was_chosen():
     X, y = moons_in_noise(120, 0)
     learner = ContinuousAlignment(Gaussian(ard=True), early_stopping=True).fit(X, y)
     copy = learner.for_folds()
-    assert copy.max_kernels == len(learner.history_)
+    assert copy.max_iter == len(learner.history_)
     assert not copy.early_stopping
 
 
 def test_history_weights_are_those_of_the_path():
     X, y = moons_in_noise(100, 1)
-    for reweight in (False, True):
-        learner = ContinuousAlignment(reweight=reweight).fit(X, y)
+    for corrective in (False, True):
+        learner = ContinuousAlignment(corrective=corrective).fit(X, y)
         T = np.outer(2 * y - 1, 2 * y - 1)
         for t, record in enumerate(learner.history_):
             assert len(record["weights"]) == t + 1

@@ -46,7 +46,7 @@ def test_slope_in_all_parameters(family, criterion):
         families,
         spaces,
         [f.select(X) for f in families],
-        penalty=0.7,
+        prior=0.7,
     )
     start = Point([s.scan[len(s.scan) // 2] for s in spaces], np.zeros(len(spaces)), np.log(0.2))
     x = descent._join(start) + 0.1 * rng.normal(size=descent._join(start).size)
@@ -84,18 +84,18 @@ def test_leave_one_out_sees_which_feature_matters():
     assert (sigma[0] ** 2 < sigma[1:] ** 2 / 5).all()
 
 
-def test_an_infinite_penalty_ties_the_bandwidths():
+def test_an_infinite_prior_ties_the_bandwidths():
     X, y = rows()
-    tied = ContinuousEvidence(penalty=np.inf).fit(X, y)
+    tied = ContinuousEvidence(prior=np.inf).fit(X, y)
     one = ContinuousEvidence(Gaussian()).fit(X, y)
     assert tied.kernel_.kernels[0].sigma == pytest.approx(one.kernel_.kernels[0].sigma)
 
 
-def test_a_stronger_penalty_makes_relevances_more_alike():
+def test_a_stronger_prior_makes_relevances_more_alike():
     X, y = rows(40)
     shares = []
-    for penalty in (np.inf, 10.0, 3.0, 1.0):
-        learner = ContinuousEvidence(Gaussian(ard=True), penalty=penalty).fit(X, y)
+    for prior in (np.inf, 10.0, 3.0, 1.0):
+        learner = ContinuousEvidence(Gaussian(ard=True), prior=prior).fit(X, y)
         relevance = 1 / np.broadcast_to(learner.kernel_.kernels[0].sigma, 4) ** 2
         shares.append(relevance[0] / relevance.sum())
     assert shares[0] == pytest.approx(0.25)
@@ -106,14 +106,14 @@ def test_no_feature_of_two_is_locked_out():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 12))
     y = np.sign(X[:, 3] * X[:, 7])  # neither shows without the other
-    learner = ContinuousEvidence(penalty=0.3).fit(X, y)
+    learner = ContinuousEvidence(prior=0.3).fit(X, y)
     relevance = 1 / learner.kernel_.kernels[0].sigma ** 2
     assert set(np.argsort(relevance)[-2:]) == {3, 7}
 
 
 def test_evidence_never_rises_along_the_history():
     X, y = rows()
-    values = [record["value"] for record in ContinuousEvidence().fit(X, y).history_]
+    values = [record["objective"] for record in ContinuousEvidence().fit(X, y).history_]
     assert len(values) > 5
     assert (np.diff(values[-5:]) <= 1e-12).all()
 
@@ -132,7 +132,7 @@ def test_rows_beyond_the_most_are_sampled_in_proportion():
     ("parameters", "message"),
     [
         ({"criterion": "alignment"}, "'criterion' parameter of ContinuousEvidence must be one of"),
-        ({"penalty": -1}, "'penalty' parameter of ContinuousEvidence must be a number"),
+        ({"prior": -1}, "'prior' parameter of ContinuousEvidence must be a number"),
         ({"max_rows": 0}, "'max_rows' parameter of ContinuousEvidence must be an int"),
         ({"family": "rbf"}, "'family' parameter of ContinuousEvidence must be a kernel family"),
     ],

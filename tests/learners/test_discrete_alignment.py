@@ -56,7 +56,7 @@ def assert_optimal(learner, grams, y, tol=1e-10):
     record = learner.history_[-1]
     assert learner.gap_ == record["gap"] <= tol
     assert record["kkt"] <= 1e-8
-    assert record["lower"] == learner.alignment_ <= record["upper"]
+    assert record["objective"] == learner.alignment_ <= record["upper"]
     assert np.linalg.norm(learner.weights_) == pytest.approx(1, rel=1e-12)
     assert (learner.weights_ >= 0).all()
 
@@ -177,7 +177,7 @@ def test_hard_dictionaries_stay_feasible_finite_and_certified(seed):
 def test_smooth_widths_that_a_truncated_factor_cannot_tell_apart(low, high, number):
     rows, classes = make_moons(120, noise=0.2, random_state=1)
     y = 2.0 * classes - 1
-    kernels = Gaussian().grid(number, low, high)
+    kernels = Gaussian().grid(low, high, number)
     learner = DiscreteAlignment(kernels).fit(rows, y)
     assert_optimal(learner, [kernel(rows) for kernel in kernels], y)
 

@@ -127,7 +127,7 @@ def test_reference_weights(p, C, weights):
 @pytest.mark.parametrize(("p", "solver"), CASES)
 def test_default_tolerances_are_met(p, solver, C):
     rows, labels = problem(60, 4, seed=1)
-    learner = LpNormMKL(Gaussian().grid(8, 0.3, 10), p, C=C, solver=solver, max_iter=500)
+    learner = LpNormMKL(Gaussian().grid(0.3, 10, 8), p, C=C, solver=solver, max_iter=500)
     learner.fit(rows, labels)
     grams = np.stack([reference.gaussian(rows, rows, s) for s in np.geomspace(0.3, 10, 8)])
     q = assert_certified(learner, grams, labels)
@@ -164,7 +164,7 @@ def test_agrees_with_a_conic_solver(p, seed, C):
     objective = cp.Maximize(cp.sum(alpha) - 0.5 * cp.square(length))
     conic = cp.Problem(objective, [alpha >= 0, alpha <= C, cp.sum(beta) == 0])
     optimum = conic.solve(solver=cp.CLARABEL)
-    learner = LpNormMKL(Gaussian().grid(6, 0.3, 10), p, C=C, tol=1e-5, weight_tol=1e-4)
+    learner = LpNormMKL(Gaussian().grid(0.3, 10, 6), p, C=C, tol=1e-5, weight_tol=1e-4)
     assert learner.fit(rows, labels).objective_ == pytest.approx(optimum, rel=1e-4)
 
 
@@ -172,7 +172,7 @@ def test_agrees_with_a_conic_solver(p, seed, C):
 def test_solvers_agree(seed):
     """The closed form, slow where weights vanish, at its own looser tolerance."""
     rows, labels = problem(40, 4, seed)
-    kernels = Gaussian().grid(6, 0.3, 10)
+    kernels = Gaussian().grid(0.3, 10, 6)
     found = {}
     for solver in solvers(1):
         tol = 1e-3 if solver == "alternating" else 1e-4
@@ -191,7 +191,7 @@ def test_optimum_falls_with_p(C):
 @pytest.mark.parametrize("p", [1, 1.1, 2])
 def test_closed_form_never_raises_the_objective(p):
     learner = LpNormMKL(KERNELS, p, C=10, solver="alternating", **TIGHT).fit(X, Y)
-    primal = np.array([record["primal"] for record in learner.history_])
+    primal = np.array([record["objective"] for record in learner.history_])
     assert (np.diff(primal) <= 1e-7 * primal[0]).all()
 
 
@@ -207,8 +207,8 @@ def test_history():
     learner = LpNormMKL(KERNELS, 1.1, C=10).fit(X, Y)
     assert [record["iteration"] for record in learner.history_] == [*range(1, learner.n_iter_ + 1)]
     for record in learner.history_:
-        assert record["dual"] <= record["primal"] * (1 + 1e-8)
-        assert record["gap"] == pytest.approx(1 - record["dual"] / record["primal"], abs=1e-12)
+        assert record["dual"] <= record["objective"] * (1 + 1e-8)
+        assert record["gap"] == pytest.approx(1 - record["dual"] / record["objective"], abs=1e-12)
         assert 0 <= record["weight_gap"] <= 1
         assert record["weights"].shape == (5,)
 
@@ -269,7 +269,7 @@ def test_machine_is_the_one_of_the_normalised_kernel(normalize, p):
 def test_classes_share_the_weights(p):
     rows, classes = load_iris(return_X_y=True)
     rows, classes = rows[::2], classes[::2]
-    learner = LpNormMKL(Gaussian().grid(5, 0.3, 10), p, C=10, tol=1e-5).fit(rows, classes)
+    learner = LpNormMKL(Gaussian().grid(0.3, 10, 5), p, C=10, tol=1e-5).fit(rows, classes)
     grams = np.stack([reference.gaussian(rows, rows, s) for s in np.geomspace(0.3, 10, 5)])
     assert_certified(learner, grams, np.where(classes[:, None] == np.arange(3), 1.0, -1.0))
     assert learner.dual_coef_.shape == (75, 3)
@@ -333,21 +333,21 @@ def test_path_is_certified_along_the_path(p, solver):
     values = 10.0 ** np.arange(-5, 5.01, 0.5)
     target = Target(Y[:, None], np.ones(40), classes=True)
     learner = LpNormMKL(KERNELS, p, solver=solver)
-    path = list(learner.path(X, target, values))
+    path = list(learner.learn_path(X, target, values))
     assert len(path) == 21
     for C, learned in zip(values, path, strict=True):
-        extra = learned.extra
+        found = learned.attributes()
         gap, weight_gap, primal, _ = certificate(
-            GRAMS, Y, extra["weights_"], extra["dual_coef_"], extra["intercept_"], C, p
+            GRAMS, Y, found["weights_"], found["dual_coef_"], found["intercept_"], C, p
         )
         assert gap <= 1e-3
         assert weight_gap <= 1e-2
         alone = learner.regularised(C).fit(X, Y)
         assert primal == pytest.approx(alone.objective_, rel=1e-3)
         outputs = learned.machine.predict(learned.kernel(X))
-        K = np.tensordot(extra["weights_"], GRAMS, 1)
+        K = np.tensordot(found["weights_"], GRAMS, 1)
         np.testing.assert_allclose(
-            outputs, K @ extra["dual_coef_"] + extra["intercept_"], atol=1e-6
+            outputs, K @ found["dual_coef_"] + found["intercept_"], atol=1e-6
         )
     # Once no dual variable is at its bound, nothing changes: not even the kernel object.
     assert path[-1].kernel is path[-2].kernel
@@ -356,9 +356,9 @@ def test_path_is_certified_along_the_path(p, solver):
 def test_path_may_descend():
     target = Target(Y[:, None], np.ones(40), classes=True)
     for C, learned in zip(
-        (100.0, 1.0), LpNormMKL(KERNELS).path(X, target, np.array([100.0, 1.0])), strict=True
+        (100.0, 1.0), LpNormMKL(KERNELS).learn_path(X, target, np.array([100.0, 1.0])), strict=True
     ):
-        assert learned.extra["objective_"] == pytest.approx(OPTIMA[C][1], rel=1e-3)
+        assert learned.objective == pytest.approx(OPTIMA[C][1], rel=1e-3)
 
 
 @pytest.mark.parametrize("p", [1, 2])
@@ -368,11 +368,11 @@ def test_path_on_gram_matrices_of_low_rank(p):
     grams = np.stack([1 + 2 * np.cos(f * (rows - rows.T)) for f in range(10)])
     target = Target(labels[:, None], np.ones(150), classes=True)
     values = 10.0 ** np.arange(-5, 6)
-    path = LpNormMKL(Dirichlet().linspace(0, 9, 10), p).path(rows, target, values)
+    path = LpNormMKL(Dirichlet().linspace(0, 9, 10), p).learn_path(rows, target, values)
     for C, learned in zip(values, path, strict=True):
-        extra = learned.extra
+        found = learned.attributes()
         gap, weight_gap, _, _ = certificate(
-            grams, labels, extra["weights_"], extra["dual_coef_"], extra["intercept_"], C, p
+            grams, labels, found["weights_"], found["dual_coef_"], found["intercept_"], C, p
         )
         assert gap <= 1e-3
         assert weight_gap <= 1e-2
@@ -403,7 +403,7 @@ def test_single_precision(p):
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_stopping_early_warns_and_tells(solver):
     rows, labels = problem(40, 3, seed=0)
-    learner = LpNormMKL(Gaussian().grid(10, 0.2, 20), C=5, solver=solver, max_iter=1)
+    learner = LpNormMKL(Gaussian().grid(0.2, 20, 10), C=5, solver=solver, max_iter=1)
     with pytest.warns(ConvergenceWarning, match=r"1 rounds at C=5 with relative gap .*'max_iter'"):
         learner.fit(rows, labels)
     assert not learner.converged_

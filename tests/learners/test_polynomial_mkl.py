@@ -34,8 +34,8 @@ def evaluate(grams, y, mu, rho, degree):
     return np.sum(y * alpha), np.array(slope), alpha, T**degree
 
 
-def stationarity(slope, mu, mu0, radius, norm):
-    dual = np.abs(slope).max() if norm == 1 else np.linalg.norm(slope)
+def stationarity(slope, mu, mu0, radius, p):
+    dual = np.abs(slope).max() if p == 1 else np.linalg.norm(slope)
     return radius * dual + slope @ (mu - mu0)
 
 
@@ -43,88 +43,88 @@ def stationarity(slope, mu, mu0, radius, norm):
 
 
 @pytest.mark.parametrize(
-    ("norm", "F", "mu"),
+    ("p", "F", "mu"),
     [
         (2, 8.115081, (0.51646, 0.50680, 0.45293, 0.37786, 0.35846)),
         (1, 34.017145, (0.08445, 0.52574, 0.38981, 0, 0)),
     ],
 )
-def test_reference_values(norm, F, mu):
-    learner = PolynomialMKL(gaussians(), norm=norm, C=10, tol=1e-8).fit(X, Y)
+def test_reference_values(p, F, mu):
+    learner = PolynomialMKL(gaussians(), p=p, C=10, tol=1e-8).fit(X, Y)
     assert learner.objective_ == pytest.approx(F, abs=1e-6)
     np.testing.assert_allclose(learner.weights_, mu, atol=1e-3)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
-@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("mu0", [0.0, 0.3])
-def test_the_result_is_stationary_and_on_the_boundary(degree, norm, C, mu0):
-    learner = PolynomialMKL(gaussians(), degree=degree, norm=norm, C=C, mu0=mu0).fit(X, Y)
+def test_the_result_is_stationary_and_on_the_boundary(degree, p, C, mu0):
+    learner = PolynomialMKL(gaussians(), degree=degree, p=p, C=C, mu0=mu0).fit(X, Y)
     mu = learner.weights_
     F, slope, alpha, K = evaluate(GRAMS, Y, mu, 1 / C, degree)
-    measure = stationarity(slope, mu, mu0, 1.0, norm)
+    measure = stationarity(slope, mu, mu0, 1.0, p)
     assert measure / F <= 1e-6
     assert learner.converged_
     assert learner.gap_ == pytest.approx(measure / F, rel=1e-3, abs=1e-12)
     assert learner.objective_ == pytest.approx(F, rel=1e-10)
     assert (slope <= 0).all()
     assert (mu >= mu0).all()
-    assert np.linalg.norm(mu - mu0, norm) == pytest.approx(1, rel=1e-10)
+    assert np.linalg.norm(mu - mu0, p) == pytest.approx(1, rel=1e-10)
     # Euler's identity for a homogeneous function of degree d
     assert mu @ slope == pytest.approx(-degree * alpha @ K @ alpha, rel=1e-10)
     objectives = [record["objective"] for record in learner.history_]
     assert (np.diff(objectives) <= 1e-10 * objectives[0]).all()
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_degree_one_is_the_convex_optimum(norm):
+@pytest.mark.parametrize("p", [1, 2])
+def test_degree_one_is_the_convex_optimum(p):
     for C in (0.1, 10.0, 1e3):
-        one = PolynomialMKL(gaussians(), degree=1, norm=norm, C=C).fit(X, Y)
-        two = RidgeMKL(gaussians(), norm=norm, C=C).fit(X, Y)
+        one = PolynomialMKL(gaussians(), degree=1, p=p, C=C).fit(X, Y)
+        two = RidgeMKL(gaussians(), p=p, C=C).fit(X, Y)
         assert one.objective_ == pytest.approx(two.objective_, rel=1e-5)
         np.testing.assert_allclose(one.kernel_(X), two.kernel_(X), atol=5e-3)
 
 
-@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("p", [1, 2])
 @pytest.mark.parametrize("C", [1.0, 10.0])
-def test_other_starts_find_nothing_better(norm, C):
+def test_other_starts_find_nothing_better(p, C):
     stack = GramStack(gaussians(), X)
-    problem = RidgeProblem(Y[:, None], np.full(40, 1 / C), np.zeros(5), 1.0, norm)
+    problem = RidgeProblem(Y[:, None], np.full(40, 1 / C), np.zeros(5), 1.0, p)
     rng = np.random.default_rng(0)
     starts = [problem.start(), *np.eye(5), *rng.random((12, 5))]
-    starts = [mu / np.linalg.norm(mu, norm) for mu in starts]
+    starts = [mu / np.linalg.norm(mu, p) for mu in starts]
     values = [projected_gradient(stack, problem, 2, mu, 1e-6, 1000).fit.value for mu in starts]
     assert values[0] <= min(values) * (1 + 1e-4)
 
 
 def test_value_is_that_of_a_generic_solver():
-    for norm in (1, 2):
-        learner = PolynomialMKL(gaussians(), norm=norm, C=10).fit(X, Y)
+    for p in (1, 2):
+        learner = PolynomialMKL(gaussians(), p=p, C=10).fit(X, Y)
         found = minimize(
             lambda mu: evaluate(GRAMS, Y, mu, 0.1, 2)[0],
             np.full(5, 0.2),
             jac=lambda mu: evaluate(GRAMS, Y, mu, 0.1, 2)[1],
             bounds=[(0, None)] * 5,
-            constraints={"type": "ineq", "fun": lambda mu, q=norm: 1 - np.sum(mu**q)},
+            constraints={"type": "ineq", "fun": lambda mu, q=p: 1 - np.sum(mu**q)},
             method="SLSQP",
             options={"ftol": 1e-12},
         )
         assert learner.objective_ == pytest.approx(found.fun, rel=1e-6)
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_projection_is_the_nearest_point(norm):
+@pytest.mark.parametrize("p", [1, 2])
+def test_projection_is_the_nearest_point(p):
     rng = np.random.default_rng(0)
-    problem = RidgeProblem(Y[:, None], np.ones(40), np.zeros(6), 1.5, norm)
+    problem = RidgeProblem(Y[:, None], np.ones(40), np.zeros(6), 1.5, p)
     for x in [*rng.normal(size=(10, 6)), np.full(6, 0.1), np.zeros(6), -np.ones(6)]:
-        p = project(x, problem)
-        assert (p >= 0).all()
-        assert np.linalg.norm(p, norm) <= 1.5 * (1 + 1e-12)
-        # (x - p)'(q - p) <= 0 for every q of the set: its extreme points are enough for q = 1.
-        far = np.maximum(x - p, 0)
-        dual = far.max() if norm == 1 else np.linalg.norm(far)
-        assert 1.5 * dual - (x - p) @ p <= 1e-12
+        near = project(x, problem)
+        assert (near >= 0).all()
+        assert np.linalg.norm(near, p) <= 1.5 * (1 + 1e-12)
+        # (x - near)'(u - near) <= 0 for every u of the set: extreme points are enough for p = 1.
+        far = np.maximum(x - near, 0)
+        dual = far.max() if p == 1 else np.linalg.norm(far)
+        assert 1.5 * dual - (x - near) @ near <= 1e-12
 
 
 # --- the machine and the kernel -------------------------------------------------------------------
@@ -164,12 +164,12 @@ def test_kernels_of_any_scale_and_sign(normalize):
     np.testing.assert_allclose(one.kernel_(ROWS), two.kernel_(ROWS), rtol=1e-6)
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_weights_of_rows_count_as_repetitions(norm):
+@pytest.mark.parametrize("p", [1, 2])
+def test_weights_of_rows_count_as_repetitions(p):
     weight = np.random.default_rng(0).integers(0, 4, len(X))
     repeated, labels = reference.repeat_rows(X, Y, weight)
-    one = PolynomialMKL(gaussians(), norm=norm, tol=1e-9).fit(X, Y, sample_weight=weight)
-    two = PolynomialMKL(gaussians(), norm=norm, tol=1e-9).fit(repeated, labels)
+    one = PolynomialMKL(gaussians(), p=p, tol=1e-9).fit(X, Y, sample_weight=weight)
+    two = PolynomialMKL(gaussians(), p=p, tol=1e-9).fit(repeated, labels)
     assert one.objective_ == pytest.approx(two.objective_, rel=1e-7)
     assert one.alignment_ == pytest.approx(two.alignment_, rel=1e-4)
 
@@ -194,23 +194,23 @@ def test_order_of_the_kernels_does_not_matter():
     np.testing.assert_allclose(one.weights_[::-1], two.weights_, atol=1e-4)
 
 
-@pytest.mark.parametrize("norm", [1, 2])
-def test_the_path_is_that_of_single_fits(norm):
+@pytest.mark.parametrize("p", [1, 2])
+def test_the_path_is_that_of_single_fits(p):
     values = 10.0 ** np.arange(-3, 4)
     target = infer_target(Y, np.ones(40))
-    learner = PolynomialMKL(gaussians(), norm=norm)
+    learner = PolynomialMKL(gaussians(), p=p)
     assert learner.one_stage
-    for C, learned in zip(values, learner.path(X, target, values), strict=True):
-        F = learner.regularised(C).learn(X, target).extra["objective_"]
-        assert learned.extra["objective_"] == pytest.approx(F, rel=1e-5)
-        assert learned.extra["gap_"] <= 1e-6
+    for C, learned in zip(values, learner.learn_path(X, target, values), strict=True):
+        F = learner.regularised(C).learn(X, target).objective
+        assert learned.objective == pytest.approx(F, rel=1e-5)
+        assert learned.gap <= 1e-6
 
 
 # --- warnings and bad input -----------------------------------------------------------------------
 
 
 def test_stopping_early_is_warned_about():
-    learner = PolynomialMKL(gaussians(), norm=1, C=10, max_iter=3)
+    learner = PolynomialMKL(gaussians(), p=1, C=10, max_iter=3)
     with pytest.warns(ConvergenceWarning, match="relative gap"):
         learner.fit(X, Y)
     assert not learner.converged_
@@ -235,7 +235,7 @@ def test_an_overflow_is_reported_with_its_cure():
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("degree", 0), ("degree", 1.5), ("norm", 3), ("C", 0), ("mu0", -1), ("kernels", [])],
+    [("degree", 0), ("degree", 1.5), ("p", 3), ("C", 0), ("mu0", -1), ("kernels", [])],
 )
 def test_bad_parameters(name, value):
     learner = PolynomialMKL(gaussians()).set_params(**{name: value})

@@ -62,7 +62,7 @@ def test_interval_covers_the_alignment_on_all_rows():
     covered = 0
     for seed in range(10):
         learner = Sampled(
-            UniformWeights(Gaussian().grid(2, 1, 3)), tol=1, min_rows=300, max_rows=300,
+            UniformWeights(Gaussian().grid(1, 3, 2)), tol=1, min_rows=300, max_rows=300,
             random_state=seed,
         ).fit(X, y)  # fmt: skip
         whole = size_and_alignment(learner.kernel_(X), target)[1]
@@ -82,7 +82,7 @@ def test_all_rows_are_no_sample():
 
 def test_exact_evaluation_is_the_alignment_on_all_rows():
     X, y = problem(900)
-    ard = ContinuousAlignment(Gaussian(ard=True), max_kernels=2)
+    ard = ContinuousAlignment(Gaussian(ard=True), max_iter=2)
     learner = Sampled(ard, tol=0.3, min_rows=100, exact=True).fit(X, y)
     target = Target(np.where(y == 1, 1.0, -1.0)[:, None], np.ones(len(y)))
     whole = size_and_alignment(learner.kernel_(X), target)[1]

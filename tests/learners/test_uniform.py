@@ -32,7 +32,7 @@ def test_it_is_the_mean_gram_matrix_normalised():
     # the value of methods.md, section 12
     assert learner.alignment_ == pytest.approx(0.164599, abs=1e-6)
     assert learner.alignment_ == pytest.approx(reference.alignment(mean, np.outer(Y, Y)), rel=1e-12)
-    assert learner.history_[0]["alignment"] == learner.alignment_
+    assert learner.history_[0]["objective"] == learner.alignment_
     assert not learner.one_stage
 
 

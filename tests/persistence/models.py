@@ -28,7 +28,7 @@ from kernalign import (
     UniformWeights,
 )
 
-KERNELS = [*Gaussian().grid(3, 0.5, 5), Polynomial(2).at(1.0)]
+KERNELS = [*Gaussian().grid(0.5, 5, 3), Polynomial(2).at(1.0)]
 
 LEARNERS = [
     ContinuousAlignment(),

@@ -89,19 +89,22 @@ def test_spectrum_of_unlike_parameters_has_no_common_axis():
 
 def test_path_is_the_history(learner, classifier, moons):
     info = path_info(learner)
-    assert info.value.tolist() == [record["alignment"] for record in learner.history_]
+    assert info.value.tolist() == [record["objective"] for record in learner.history_]
     assert info.iteration.tolist() == list(range(1, len(learner.history_) + 1))
     assert path_info(classifier).value.tolist() == info.value.tolist()
 
 
 @pytest.mark.parametrize(
-    ("other", "measure"),
-    [(ContinuousRisk(corrective=True), "S"), (LpNormMKL(Gaussian().grid(3, 0.5, 5)), "primal")],
+    ("other", "label"),
+    [
+        (ContinuousRisk(corrective=True), "regularised risk"),
+        (LpNormMKL(Gaussian().grid(0.5, 5, 3)), "regularised hinge loss"),
+    ],
     ids=["risk", "lp"],
 )
-def test_path_of_other_learners(other, measure, moons):
+def test_path_of_other_learners(other, label, moons):
     info = path_info(other.fit(*moons))
-    assert info.measure == measure
+    assert info.label == label
     assert len(info.value) == len(other.history_)
 
 
@@ -276,7 +279,7 @@ def test_landscape_is_the_slope_of_the_alignment(learner, moons):
 
 @pytest.mark.parametrize(
     "options",
-    [{"start": "best"}, {"selection": "step"}, {"reweight": True}],
+    [{"start": "best"}, {"selection": "step"}, {"corrective": True}],
     ids=lambda options: next(iter(options)),
 )
 def test_picks_are_maxima_with_every_option(options, moons):
@@ -286,7 +289,7 @@ def test_picks_are_maxima_with_every_option(options, moons):
     for step, record in zip(info.steps, learner.history_, strict=False):
         best = max(np.nanmax(curve.value) for curve in step.curves)
         assert step.value >= best - 1e-3 * abs(best)
-        assert step.value == pytest.approx(record["objective"], rel=1e-3)
+        assert step.value == pytest.approx(record["search_value"], rel=1e-3)
 
 
 def test_landscape_of_several_parameters_and_of_views(moons):
@@ -305,7 +308,7 @@ def test_landscape_of_several_parameters_and_of_views(moons):
 def test_landscape_is_of_continuous_alignment_only(moons):
     X, y = moons
     with pytest.raises(ValueError, match=r"ContinuousAlignment.*UniformWeights"):
-        landscape_info(UniformWeights(Gaussian().grid(2, 1, 2)).fit(X, y), X, y)
+        landscape_info(UniformWeights(Gaussian().grid(1, 2, 2)).fit(X, y), X, y)
 
 
 # --- all -----------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def problem(n=60):
 @pytest.fixture(scope="module")
 def classifier():
     X, y = problem()
-    learner = ContinuousAlignment(Gaussian(ard=True), max_kernels=2, n_starts=1)
+    learner = ContinuousAlignment(Gaussian(ard=True), max_iter=2, n_starts=1)
     return make_pipeline(StandardScaler(), KernelClassifier(learner, C=1.0)).fit(X, y)
 
 
@@ -116,7 +116,7 @@ def test_without_data_the_page_says_what_data_would_add(classifier):
     [
         KernelRegressor(C=1.0),
         KernelRegressor(machine="svr", C=1.0),
-        KernelRegressor(LpNormMKL(Gaussian().grid(2, 1, 3)), machine="ridge", C=1.0),
+        KernelRegressor(LpNormMKL(Gaussian().grid(1, 3, 2)), machine="ridge", C=1.0),
     ],
     ids=["ridge", "svr", "finite"],
 )

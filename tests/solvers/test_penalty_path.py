@@ -104,7 +104,7 @@ def test_infinity_is_one_common_bandwidth_exactly(family):
     one = ContinuousAlignment(family()).fit(X, y)
     assert tied.kernel_ == one.kernel_
     assert tied.alignment_ == one.alignment_
-    assert [r["alignment"] for r in tied.history_] == [r["alignment"] for r in one.history_]
+    assert [r["objective"] for r in tied.history_] == [r["objective"] for r in one.history_]
     assert tied.penalty_ == np.inf
 
 
@@ -129,7 +129,7 @@ def test_a_larger_lambda_pulls_the_bandwidths_together():
     X, y = noisy_moons()
     first = []
     for penalty in (1e2, 1e5, 1e8, 1e11):
-        learner = ContinuousAlignment(Gaussian(ard=True), penalty=penalty, max_kernels=1).fit(X, y)
+        learner = ContinuousAlignment(Gaussian(ard=True), penalty=penalty, max_iter=1).fit(X, y)
         first.append(deviations(learner)[0])
     assert (np.diff(first) < 0).all()
 
@@ -138,7 +138,7 @@ def test_a_larger_lambda_pulls_the_bandwidths_together():
 def test_the_objective_recorded_is_slope_minus_penalty(penalty):
     """<P, K> - lambda |sigma - mean sigma|^2 at the first kernel, with P from its definition."""
     X, y = noisy_moons(30)
-    learner = ContinuousAlignment(Gaussian(ard=True), penalty=penalty, max_kernels=1).fit(X, y)
+    learner = ContinuousAlignment(Gaussian(ard=True), penalty=penalty, max_iter=1).fit(X, y)
     record = learner.history_[0]
     n = len(X)
     centring = np.eye(n) - 1 / n
@@ -148,7 +148,7 @@ def test_the_objective_recorded_is_slope_minus_penalty(penalty):
     P = (T - np.vdot(K0, T) * K0 / norm**2) / (norm * np.linalg.norm(T))
     sigma = record["kernel"].sigma
     cost = penalty * ((sigma - sigma.mean()) ** 2).sum() if penalty else 0.0
-    assert record["objective"] == pytest.approx(np.vdot(P, record["kernel"](X)) - cost, rel=1e-6)
+    assert record["search_value"] == pytest.approx(np.vdot(P, record["kernel"](X)) - cost, rel=1e-6)
 
 
 # --- the choice of lambda ------------------------------------------------------------------------
@@ -228,8 +228,8 @@ def test_the_held_out_share_is_the_one_asked_for(fraction):
 def test_where_nothing_can_be_tied_there_is_nothing_to_choose():
     X, y = noisy_moons(40)
     for family in (Gaussian(), Linear(), RationalQuadratic()):
-        learner = ContinuousAlignment(family, penalty="path", max_kernels=2).fit(X, y)
-        plain = ContinuousAlignment(family, max_kernels=2).fit(X, y)
+        learner = ContinuousAlignment(family, penalty="path", max_iter=2).fit(X, y)
+        plain = ContinuousAlignment(family, max_iter=2).fit(X, y)
         assert learner.penalty_path_ == []
         assert learner.kernel_ == plain.kernel_
 

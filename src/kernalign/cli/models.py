@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from kernalign.cli.tables import split_columns
 from kernalign.estimators import KernelClassifier, KernelRegressor
-from kernalign.kernels import BaseKernel, Gaussian
+from kernalign.kernels import FamilyMember, Gaussian
 from kernalign.learners import (
     ContinuousAlignment,
     ContinuousRisk,
@@ -29,10 +29,10 @@ GRID, RANGE = 20, (0.1, 10.0)
 PENALTIES = (1.0, 100.0)
 
 
-def _grid(X: Any) -> list[BaseKernel]:
+def _grid(X: Any) -> list[FamilyMember]:
     """Gaussians around the spread of the rows, for learners over a list."""
     spread = float(np.sqrt(np.var(np.asarray(X, dtype=float), axis=0).sum())) or 1.0
-    return Gaussian().grid(GRID, RANGE[0] * spread, RANGE[1] * spread)
+    return Gaussian().grid(RANGE[0] * spread, RANGE[1] * spread, GRID)
 
 
 #: Name -> what it is, and how it is made for given rows (None: the estimator's own choice).

@@ -49,7 +49,7 @@ def default_learners(n_features: int) -> list[Learner]:
     learners: list[Learner] = [ContinuousAlignment()]
     if n_features > 1:
         learners.append(ScreenedAlignment())
-        learners += [ContinuousEvidence(penalty=p) for p in (CAREFUL, BOLD)]
+        learners += [ContinuousEvidence(prior=p) for p in (CAREFUL, BOLD)]
     return learners
 
 

@@ -45,7 +45,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         best, to within a standard error, under the cross-validation; what is compared are Brier
         scores of calibrated probabilities. The default tries one bandwidth for all features
         (`ContinuousAlignment()`), then one for each (`ScreenedAlignment()`,
-        `ContinuousEvidence(penalty=3)`, `ContinuousEvidence(penalty=0.3)`).
+        `ContinuousEvidence(prior=3)`, `ContinuousEvidence(prior=0.3)`).
     machine : estimator with kernel="precomputed", default a soft-margin SVM or a ridge classifier
         What is trained on the learned kernel; of the two defaults the one that predicts better.
         The `C` (or 1/`alpha`) of a machine given here is chosen like the SVM's. One-stage

@@ -202,7 +202,9 @@ class OneStage(Stages):
             # What was not reached at a C that is not chosen concerns nobody.
             warnings.simplefilter("ignore", ConvergenceWarning)
             kernel, K = None, np.zeros((0, 0))
-            for learned in self._learner.path(train.X, train.target, values, train.feature_names):
+            for learned in self._learner.learn_path(
+                train.X, train.target, values, train.feature_names
+            ):
                 if learned.kernel is not kernel:
                     kernel = learned.kernel
                     K = kernel(test.X, train.X)

@@ -12,11 +12,11 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
-from kernalign.kernels import BaseKernel, LearnedKernel
+from kernalign.kernels import FamilyMember, LearnedKernel
 from kernalign.kernels.base import FeatureFamily
 
 
-def has_fourier_features(kernel: BaseKernel) -> bool:
+def has_fourier_features(kernel: FamilyMember) -> bool:
     """Whether a kernel has explicit features or a distribution of frequencies to draw from."""
     return kernel.family.has_frequencies or isinstance(kernel.family, FeatureFamily)
 

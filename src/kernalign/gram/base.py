@@ -17,7 +17,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.gram.target import Target
-from kernalign.kernels import BaseKernel, Family
+from kernalign.kernels import Family, FamilyMember
 
 #: Positions of the generators that every space has.
 TARGET, IDENTITY, FIRST_ATOM = 0, 1, 2
@@ -67,10 +67,10 @@ class PairSums(ABC):
         """The index-th kernel added, centred."""
         return self._generator(FIRST_ATOM + index)
 
-    def kernel(self, atom: int) -> BaseKernel:
+    def kernel(self, atom: int) -> FamilyMember:
         """The kernel of the atom-th one added."""
         family, z = self.atoms[atom]
-        return BaseKernel(self.families[family], self.families[family].from_search(z))
+        return FamilyMember(self.families[family], self.families[family].from_search(z))
 
     def mean_diagonal(self) -> Array:
         """tr(C_n K C_n) / n of each kernel added."""

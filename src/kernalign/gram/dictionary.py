@@ -25,7 +25,7 @@ from kernalign.gram.pairs import (
     tile_pairs,
 )
 from kernalign.gram.target import Target
-from kernalign.kernels import BaseKernel
+from kernalign.kernels import FamilyMember
 from kernalign.kernels.base import is_scalar
 
 #: Bytes of the tile stack (all kernels on one tile) that one thread works on.
@@ -53,7 +53,7 @@ class CentredProducts:
 
 
 def dictionary_products(
-    kernels: Sequence[BaseKernel], X: Array | RemoteRows, target: Target
+    kernels: Sequence[FamilyMember], X: Array | RemoteRows, target: Target
 ) -> CentredProducts:
     """All inner products of `kernels` with each other, the target and the identity."""
     found = pass_over_pairs(DictionaryPass(list(kernels)), X, target)
@@ -65,7 +65,7 @@ def dictionary_products(
 class DictionaryPass(Pass):
     """Every product of every two kernels."""
 
-    def __init__(self, kernels: list[BaseKernel]):
+    def __init__(self, kernels: list[FamilyMember]):
         self.kernels = kernels
         self.groups = by_family(kernels)
         self.width = self.kept = len(kernels)
@@ -124,7 +124,7 @@ def centre_products(
     return CentredProducts(centred, summary.with_target, diagonal - s / N)
 
 
-def by_family(kernels: Sequence[BaseKernel]) -> list[list[int]]:
+def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
     """Positions of the kernels that share a family, and so a pair statistic."""
     groups: dict[int, list[int]] = {}
     for i, kernel in enumerate(kernels):
@@ -135,7 +135,7 @@ def by_family(kernels: Sequence[BaseKernel]) -> list[list[int]]:
 def fill_tile(
     tile: Array,
     groups: list[list[int]],
-    kernels: Sequence[BaseKernel],
+    kernels: Sequence[FamilyMember],
     views: dict[int, Array],
     rows: slice,
     columns: slice,
@@ -157,7 +157,7 @@ def fill_tile(
 class _View:
     """A family's columns of two blocks, and its kernels on tiles of them."""
 
-    def __init__(self, kernels: list[BaseKernel], group: list[int], A: Array, B: Array | None):
+    def __init__(self, kernels: list[FamilyMember], group: list[int], A: Array, B: Array | None):
         self.kernels = [(i, kernels[i]) for i in group]
         family = self.kernels[0][1].family
         self.A, self.B = family.select(A), None if B is None else family.select(B)

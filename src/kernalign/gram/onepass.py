@@ -19,7 +19,7 @@ from kernalign.gram.dictionary import CentredProducts, dictionary_products
 from kernalign.gram.pairs import RemoteRows
 from kernalign.gram.semigroup import gamma_step, semigroup_products
 from kernalign.gram.target import Target
-from kernalign.kernels import BaseKernel, SearchSpace
+from kernalign.kernels import FamilyMember, SearchSpace
 from kernalign.kernels.base import ScalarFamily
 
 #: Nodes beyond each end of the searched range, and the degree of the interpolant.
@@ -47,7 +47,7 @@ class OnePassSums(PairSums):
             pairs = list(zip(families, spaces, strict=True))
             self._nodes = [_nodes(space, family.node_step) for family, space in pairs]
             kernels = [
-                BaseKernel(family, family.from_search(np.array([z])))
+                FamilyMember(family, family.from_search(np.array([z])))
                 for family, grid in zip(families, self._nodes, strict=True)
                 for z in grid
             ]

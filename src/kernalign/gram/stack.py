@@ -19,7 +19,7 @@ from kernalign._typing import Array, IntArray
 from kernalign._warnings import ScaleWarning, find_stack_level
 from kernalign.gram.centring import VANISHING
 from kernalign.gram.dictionary import by_family, fill_tile
-from kernalign.kernels import BaseKernel, LearnedKernel
+from kernalign.kernels import FamilyMember, LearnedKernel
 
 #: The choices of `normalize`: s_m = 1, tr K_m / n, tr (K_m)_c / n.
 NORMALISATIONS = ("none", "trace", "variance")
@@ -36,7 +36,7 @@ class GramStack:
 
     Parameters
     ----------
-    kernels : sequence of BaseKernel, resolved; duplicates are allowed
+    kernels : sequence of FamilyMember, resolved; duplicates are allowed
     X : (n, d) rows
     normalize : {"none", "trace", "variance"}
         Divide K_m by s_m = 1, tr K_m / n or tr (K_m)_c / n. Kernels for which that vanishes stay
@@ -55,7 +55,7 @@ class GramStack:
 
     def __init__(
         self,
-        kernels: Sequence[BaseKernel],
+        kernels: Sequence[FamilyMember],
         X: Array,
         normalize: str = "none",
         float32: bool = False,
@@ -159,7 +159,7 @@ def forms(products: Array, B: Array) -> Array:
 
 
 def _filled(
-    kernels: Sequence[BaseKernel], X: Array, dtype: type[np.floating]
+    kernels: Sequence[FamilyMember], X: Array, dtype: type[np.floating]
 ) -> npt.NDArray[np.floating]:
     """(M, n, n) Gram matrices, by tiles on and right of the diagonal and their mirror images.
 
@@ -184,7 +184,7 @@ def _filled(
     return values
 
 
-def warn_if_wild(kernels: Sequence[BaseKernel], diagonals: Array) -> None:
+def warn_if_wild(kernels: Sequence[FamilyMember], diagonals: Array) -> None:
     """Say so where the diagonals of two kernels are orders of magnitude apart."""
     present = np.flatnonzero(diagonals > 0)
     if not present.size:

@@ -1,7 +1,7 @@
 """Continuous sets of kernels, one family a file, and the kernel learned from them."""
 
 from kernalign.kernels.any_of import AnyOf
-from kernalign.kernels.base import BaseKernel, Family, FeatureFamily, SearchSpace
+from kernalign.kernels.base import Family, FamilyMember, FeatureFamily, SearchSpace
 from kernalign.kernels.custom import CustomFamily
 from kernalign.kernels.fourier import Dirichlet, Fourier
 from kernalign.kernels.gaussian import Gaussian
@@ -16,10 +16,10 @@ from kernalign.kernels.rational_quadratic import RationalQuadratic
 
 __all__ = [
     "AnyOf",
-    "BaseKernel",
     "CustomFamily",
     "Dirichlet",
     "Family",
+    "FamilyMember",
     "FeatureFamily",
     "Fourier",
     "Gaussian",

@@ -16,7 +16,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.kernels._distances import SquaredDistances, middle
 from kernalign.kernels._scale import distance_range, spread
-from kernalign.kernels.base import BaseKernel, Family, ScalarFamily, SearchSpace, Tiles
+from kernalign.kernels.base import Family, FamilyMember, ScalarFamily, SearchSpace, Tiles
 
 #: One bandwidth is scanned at this step of log sigma (eight steps an octave).
 LOG_STEP = np.log(2) / 8
@@ -151,7 +151,7 @@ class Radial(ScalarFamily):
         slope: Array = -0.5 * sigma * (sigma / self._feature_scale(sigma.size)) ** 2
         return slope
 
-    def at(self, *sigma: float | Sequence[float]) -> BaseKernel:
+    def at(self, *sigma: float | Sequence[float]) -> FamilyMember:
         """The member with these bandwidths, positive (or inf, for a feature to ignore)."""
         member = super().at(*sigma)
         extra = len(self.untied_names)

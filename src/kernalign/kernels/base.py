@@ -164,16 +164,16 @@ class Family(BaseEstimator, ABC):
         """The families among which a search chooses: itself, unless it is a union."""
         return [self]
 
-    def at(self, *sigma: float | Sequence[float]) -> BaseKernel:
+    def at(self, *sigma: float | Sequence[float]) -> FamilyMember:
         """The member kappa_sigma as a kernel of its own, e.g. ``Gaussian().at(1.5)``."""
         parts = [np.zeros(0), *(np.atleast_1d(np.asarray(s, dtype=float)) for s in sigma)]
-        return BaseKernel(self, np.concatenate(parts))
+        return FamilyMember(self, np.concatenate(parts))
 
-    def grid(self, number: int, low: float, high: float) -> list[BaseKernel]:
+    def grid(self, low: float, high: float, number: int) -> list[FamilyMember]:
         """Members of a one-parameter family at geometrically spaced parameters."""
         return [self.at(sigma) for sigma in np.geomspace(low, high, number)]
 
-    def linspace(self, low: float, high: float, number: int) -> list[BaseKernel]:
+    def linspace(self, low: float, high: float, number: int) -> list[FamilyMember]:
         """Members of a one-parameter family at equidistant parameters."""
         return [self.at(sigma) for sigma in np.linspace(low, high, number)]
 
@@ -261,7 +261,7 @@ class FeatureFamily(Family):
         return left + self.features_gradient(sigma, Z, W.T @ self.features(sigma, X))
 
 
-class BaseKernel:
+class FamilyMember:
     """One member kappa_sigma of a family, callable on data with all columns."""
 
     def __init__(self, family: Family, sigma: Array):
@@ -275,7 +275,7 @@ class BaseKernel:
     def diag(self, X: Array) -> Array:
         return self.family.diag(self.sigma, self.family.select(X))
 
-    def resolved(self, family: Family) -> BaseKernel:
+    def resolved(self, family: Family) -> FamilyMember:
         """The same member of the family, resolved on some rows."""
         return type(self)(family, self.sigma)
 
@@ -292,7 +292,7 @@ class BaseKernel:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, BaseKernel)
+            isinstance(other, FamilyMember)
             and type(self.family) is type(other.family)
             and _same(dict(vars(self.family)), dict(vars(other.family)))
             and np.array_equal(self.sigma, other.sigma)

@@ -37,7 +37,7 @@ class CustomFamily(Family):
     >>> def cauchy(X, Z, sigma):
     ...     return 1 / (1 + ((X[:, None] - Z) ** 2).sum(-1) / sigma**2)
     >>> X = np.linspace(-1, 1, 40)[:, None]
-    >>> learner = ContinuousAlignment(CustomFamily(cauchy, bounds=(0.01, 100)), max_kernels=1)
+    >>> learner = ContinuousAlignment(CustomFamily(cauchy, bounds=(0.01, 100)), max_iter=1)
     >>> learner.fit(X, np.abs(X[:, 0]) > 0.5).kernel_.kernels[0].parameters.keys()
     dict_keys(['sigma'])
     """

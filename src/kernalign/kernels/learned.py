@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import gen_batches
 
 from kernalign._typing import Array
-from kernalign.kernels.base import BaseKernel
+from kernalign.kernels.base import FamilyMember
 
 
 class LearnedKernel(Kernel):
@@ -26,11 +26,11 @@ class LearnedKernel(Kernel):
 
     Parameters
     ----------
-    kernels : sequence of BaseKernel
+    kernels : sequence of FamilyMember
     weights : array of shape (len(kernels),), non-negative
     """
 
-    def __init__(self, kernels: Sequence[BaseKernel], weights: Array):
+    def __init__(self, kernels: Sequence[FamilyMember], weights: Array):
         self.kernels = kernels
         self.weights = weights
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign._validation import check_count
-from kernalign.kernels.base import BaseKernel, Family, SearchSpace
+from kernalign.kernels.base import Family, FamilyMember, SearchSpace
 
 
 class PowerOfSum(Family):
@@ -20,7 +20,7 @@ class PowerOfSum(Family):
 
     Parameters
     ----------
-    kernels : sequence of BaseKernel
+    kernels : sequence of FamilyMember
     degree : int
 
     Examples
@@ -35,11 +35,11 @@ class PowerOfSum(Family):
     #: The kernels select their own columns.
     columns = None
 
-    def __init__(self, kernels: Sequence[BaseKernel], degree: int = 2):
+    def __init__(self, kernels: Sequence[FamilyMember], degree: int = 2):
         self.kernels = kernels
         self.degree = degree
 
-    def at(self, *sigma: float | Sequence[float]) -> BaseKernel:
+    def at(self, *sigma: float | Sequence[float]) -> FamilyMember:
         """The kernel with weights mu, given as one sequence or one by one."""
         mu = super().at(*sigma).sigma
         if mu.size != len(self.kernels) or not ((mu >= 0) & np.isfinite(mu)).all():
@@ -106,7 +106,7 @@ class PowerOfSum(Family):
         return f"PowerOfSum([{', '.join(map(repr, self.kernels))}], degree={self.degree})"
 
 
-class PowerOfSumKernel(BaseKernel):
+class PowerOfSumKernel(FamilyMember):
     """One member of `PowerOfSum`, printed as the formula that it is."""
 
     family: PowerOfSum

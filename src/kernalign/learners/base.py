@@ -24,6 +24,8 @@ from kernalign.kernels import LearnedKernel
 from kernalign.machines.model import DualModel
 from kernalign.solvers.callback import logger
 
+ALIGNMENT = "alignment with the labels"
+
 
 @dataclass(frozen=True)
 class Learned:
@@ -31,7 +33,11 @@ class Learned:
 
     kernel : the learned kernel, normalised.
     alignment : its centred alignment with the target on the training rows.
-    history : one record per iteration.
+    history : one record per iteration: `iteration`, `objective` after it, and what else is of use.
+    objective : the value of what was optimised; None where that is the alignment.
+    converged : whether the method ended because it was done, and not because of a limit.
+    weights : those that the method speaks of, where they are not the kernel's.
+    gap : how far the objective may be from the optimum, relative to it, where that is certified.
     machine : for one-stage learners, the machine trained together with the kernel: its outputs are
         `machine.predict(kernel(X, rows))`, with the rows that `learn` was given.
     extra : further fitted attributes, by name.
@@ -40,8 +46,29 @@ class Learned:
     kernel: LearnedKernel
     alignment: float
     history: list[dict[str, Any]]
+    objective: float | None = None
+    converged: bool = True
+    weights: Array | None = None
+    gap: float | None = None
     machine: DualModel | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+
+    def attributes(self) -> dict[str, Any]:
+        """The fitted attributes of the learner, by name: one word for one thing on all of them."""
+        named = {
+            "kernel_": self.kernel,
+            "alignment_": self.alignment,
+            "history_": self.history,
+            "objective_": self.alignment if self.objective is None else self.objective,
+            "weights_": self.kernel.weights if self.weights is None else self.weights,
+            "converged_": self.converged,
+            "n_iter_": len(self.history),
+        }
+        if self.gap is not None:
+            named["gap_"] = self.gap
+        if self.machine is not None:
+            named["machine_"] = self.machine
+        return named | self.extra
 
 
 class Learner(BaseEstimator, ABC):
@@ -133,15 +160,12 @@ class Learner(BaseEstimator, ABC):
             len(X),
             time.perf_counter() - began,
         )
-        self.kernel_ = learned.kernel
-        self.alignment_ = learned.alignment
-        self.history_ = learned.history
-        if learned.machine is not None:
-            self.machine_ = learned.machine
-        for name, value in learned.extra.items():
+        for name, value in learned.attributes().items():
             setattr(self, name, value)
         return self
 
+    #: What `objective` in `history_` and `objective_` are, as a person reads it.
+    objective_name: str = ALIGNMENT
     #: Whether `learn` takes rows that are not in memory (`RemoteRows`).
     streams: bool = False
     #: Whether learning the kernel also trains the machine (then `Learned.machine` is set).
@@ -151,7 +175,7 @@ class Learner(BaseEstimator, ABC):
         """An unfitted copy with weight C on the loss; one-stage learners only."""
         raise TypeError(f"{type(self).__name__} has no regularisation of its own.")
 
-    def path(
+    def learn_path(
         self,
         X: Array,
         target: Target,

@@ -35,7 +35,7 @@ class ContinuousAlignment(Learner):
         its CA-nD; `AnyOf(...)` searches several families or views.
     tol : float
         Stop when an iteration raises the alignment by no more than this (the paper's theta).
-    max_kernels : int
+    max_iter : int
         The most iterations (the paper's T).
     eps : float
         Weight of the identity from which the paper starts.
@@ -46,7 +46,7 @@ class ContinuousAlignment(Learner):
     selection : {"slope", "step"}
         Choose the next kernel by the slope of the alignment as in the paper, or by the largest
         alignment after its step.
-    reweight : bool
+    corrective : bool
         Optimise the weights of all kernels again after each addition.
     penalty : float, sequence of floats or "path"
         lambda of the penalty lambda |sigma - mean sigma|^2 on families with one bandwidth per
@@ -73,8 +73,15 @@ class ContinuousAlignment(Learner):
     alignment_ : float
         Centred alignment of `kernel_` with the target kernel on the training rows.
     history_ : list of dict
-        One record per iteration: kernel, eta, objective of the search, alignment after it, and the
-        weights of all kernels so far.
+        One record per iteration: the alignment after it (objective), the kernel found and the value
+        of its search (search_value), its step eta, and the weights of all kernels so far.
+    weights_ : array
+        The weights of the kernels of `kernel_`.
+    objective_ : float
+        `alignment_`.
+    converged_ : bool
+        Whether the last iteration raised the alignment by no more than `tol`.
+    n_iter_ : int
     stopping_path_ : list of dict
         With `early_stopping`, the alignment on the rows learned from and on held-out rows.
     penalty_ : float
@@ -95,12 +102,12 @@ class ContinuousAlignment(Learner):
         family: Family | None = None,
         *,
         tol: float = 1e-3,
-        max_kernels: int = 50,
+        max_iter: int = 50,
         eps: float = 1e-10,
         eta_max: float = 1.0,
         start: str = "identity",
         selection: str = "slope",
-        reweight: bool = False,
+        corrective: bool = False,
         penalty: float | Sequence[float] | str = 0.0,
         early_stopping: bool = False,
         validation_fraction: float = 0.25,
@@ -110,12 +117,12 @@ class ContinuousAlignment(Learner):
     ):
         self.family = family
         self.tol = tol
-        self.max_kernels = max_kernels
+        self.max_iter = max_iter
         self.eps = eps
         self.eta_max = eta_max
         self.start = start
         self.selection = selection
-        self.reweight = reweight
+        self.corrective = corrective
         self.penalty = penalty
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -158,14 +165,20 @@ class ContinuousAlignment(Learner):
             "penalty_path_": choice.path,
             "stopping_path_": stopping,
         }
-        return Learned(kernel, found.alignment, found.history, extra=extra)
+        return Learned(
+            kernel,
+            found.alignment,
+            found.history,
+            converged=last_gain(found.history) <= self.tol,
+            extra=extra,
+        )
 
     def for_folds(self) -> ContinuousAlignment:
         copy: ContinuousAlignment = super().for_folds()
         if hasattr(self, "penalty_"):
             copy.penalty = self.penalty_
         if getattr(self, "stopping_path_", None):
-            copy.early_stopping, copy.max_kernels = False, len(self.history_)
+            copy.early_stopping, copy.max_iter = False, len(self.history_)
         return copy
 
     def _choose_penalty(
@@ -207,18 +220,24 @@ class ContinuousAlignment(Learner):
         check_callback(self, self.callback)
         check_choice(self, "start", ("identity", "best"))
         check_choice(self, "selection", ("slope", "step"))
-        check_choice(self, "reweight", (True, False))
+        check_choice(self, "corrective", (True, False))
         check_choice(self, "early_stopping", (True, False))
-        for name in ("max_kernels", "n_starts"):
+        for name in ("max_iter", "n_starts"):
             check_count(self, name)
         return Settings(
             eps=self.eps,
-            T=self.max_kernels,
+            T=self.max_iter,
             theta=self.tol,
             eta_max=self.eta_max,
             start=self.start,
             selection=self.selection,
-            reweight=self.reweight,
+            corrective=self.corrective,
             n_starts=self.n_starts,
             callback=self.callback,
         )
+
+
+def last_gain(history: Sequence[dict[str, Any]]) -> float:
+    """What the last iteration added to the objective."""
+    values = [0.0, *(float(record["objective"]) for record in history)]
+    return values[-1] - values[-2] if history else 0.0

@@ -15,7 +15,7 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria.evidence import Evidence, LeaveOneOut, RidgeCriterion
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion
-from kernalign.kernels import BaseKernel, Family, Gaussian
+from kernalign.kernels import Family, FamilyMember, Gaussian
 from kernalign.kernels.tied import Ground
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.uniform import Sizes, combination, combined_alignment
@@ -46,7 +46,7 @@ class ContinuousEvidence(Learner):
         The continuous set; of `AnyOf(...)` one kernel of each family is taken, and their sum.
     criterion : {"evidence", "loo"}
         The negative log marginal likelihood, or the leave-one-out squared loss.
-    penalty : float
+    prior : float
         Strength of the prior that the relevances of features are alike; inf ties them together.
         With few rows and many features 3 is careful and 0.3 bold.
     max_rows : int
@@ -65,9 +65,14 @@ class ContinuousEvidence(Learner):
     alignment_ : float
         Centred alignment of `kernel_` on the training rows; it is not what was maximised.
     history_ : list of dict
-        One record per iteration: the penalised criterion and the noise.
-    criterion_ : float
-        The criterion at the end, without the penalty; `noise_` the noise that goes with it.
+        One record per iteration: the criterion with its prior (objective) and the noise.
+    objective_ : float
+        The criterion with its prior at the end; `noise_` is the noise that goes with it.
+    weights_ : array
+        The weights of the kernels of `kernel_`.
+    converged_ : bool
+        Whether the search ended before `max_iter`.
+    n_iter_ : int
 
     Examples
     --------
@@ -85,7 +90,7 @@ class ContinuousEvidence(Learner):
         family: Family | None = None,
         *,
         criterion: str = "evidence",
-        penalty: float = 1.0,
+        prior: float = 1.0,
         max_rows: int = 1000,
         max_iter: int = 60,
         random_state: Any = 0,
@@ -93,11 +98,13 @@ class ContinuousEvidence(Learner):
     ):
         self.family = family
         self.criterion = criterion
-        self.penalty = penalty
+        self.prior = prior
         self.max_rows = max_rows
         self.max_iter = max_iter
         self.random_state = random_state
         self.callback = callback
+
+    objective_name = "criterion, with its prior"
 
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
@@ -135,12 +142,12 @@ class ContinuousEvidence(Learner):
         rows = rows_in_proportion(target, self.max_rows, rng)
         X_rows, T_rows = X[rows], target.rows(rows)
         ground = Ground.of(families, X_rows, rng)
-        alone = ground.all_tied or np.isinf(self.penalty)
-        penalty = np.inf if alone else float(self.penalty)
+        alone = ground.all_tied or np.isinf(self.prior)
+        prior = np.inf if alone else float(self.prior)
 
         def on(size: int) -> Descent:
             few = rows_in_proportion(T_rows, size, rng)
-            return self._descent(ground, X_rows[few], T_rows.rows(few), penalty)
+            return self._descent(ground, X_rows[few], T_rows.rows(few), prior)
 
         if start is None or alone or not _fits(start, ground):
             start = self._common(ground, X_rows, T_rows, rng)
@@ -161,7 +168,7 @@ class ContinuousEvidence(Learner):
             )
         final = descent.switched_off(point)
         kernels = [
-            BaseKernel(family, family.from_search(z))
+            FamilyMember(family, family.from_search(z))
             for family, z in zip(descent.families, final.z, strict=True)
         ]
         sizes = Sizes.of(kernels, X, target, "none", scale_free=True)
@@ -170,21 +177,22 @@ class ContinuousEvidence(Learner):
             kernel=combination(kernels, weights, sizes),
             alignment=combined_alignment(weights, sizes, target),
             history=descent.history,
+            objective=descent.objective,
+            converged=descent.converged,
             extra={
-                "criterion_": descent.value(final),
                 "noise_": float(np.exp(final.log_noise)),
                 "point_": point,
             },
         )
 
-    def _descent(self, ground: Ground, X: Array, target: Target, penalty: float) -> Descent:
-        """The criterion on some rows, of the tied families where the penalty is infinite."""
-        tied = np.isinf(penalty)
+    def _descent(self, ground: Ground, X: Array, target: Target, prior: float) -> Descent:
+        """The criterion on some rows, of the tied families where the prior is infinite."""
+        tied = np.isinf(prior)
         families = ground.tied if tied else ground.families
         spaces = ground.tied_spaces if tied else ground.spaces
         columns = [family.select(X) for family in families]
         criterion = CRITERIA[self.criterion](target)
-        return Descent(criterion, families, spaces, columns, 0.0 if tied else penalty)
+        return Descent(criterion, families, spaces, columns, 0.0 if tied else prior)
 
     def _common(self, ground: Ground, X: Array, target: Target, rng: np.random.Generator) -> Point:
         """Tied parameters: the best of a scan on a few rows, and a local search from there."""
@@ -208,7 +216,7 @@ class ContinuousEvidence(Learner):
     ) -> list[Family]:
         check_choice(self, "criterion", tuple(CRITERIA))
         check_callback(self, self.callback)
-        check_number(self, "penalty", 0, closed=True)
+        check_number(self, "prior", 0, closed=True)
         for name in ("max_rows", "max_iter"):
             check_count(self, name)
         family = Gaussian(ard=True) if self.family is None else self.family

@@ -55,7 +55,7 @@ class ContinuousRisk(Learner):
     tol_fun : float
         Stop when an iteration (with `corrective` five in a row) lowers S by a smaller share than
         this.
-    max_kernels : int
+    max_iter : int
         The most iterations.
     n_starts : int
         Starts of the quasi-Newton search in each iteration, for several parameters.
@@ -72,15 +72,20 @@ class ContinuousRisk(Learner):
     machine_ : DualModel
         The machine f on the rows of `fit` and `kernel_`, in the units of the target: classes as
         -1/+1, a response in the units in which the target holds it.
+    dual_coef_ : (n,) array, or (n, classes)
+        c of the machine on K itself, and `intercept_` its constant.
+    objective_ : float
+        S(K).
     gap_ : float
         (S - S*) / S is at most this: certified with ``solver="dc"``, else as good as the search.
     converged_ : bool
         Whether `gap_` is at most `tol`.
+    n_iter_ : int
     rho_ : float
     history_ : list of dict
-        One record per iteration: S, gap, the kernel found (kernel, sigma), the step lambda taken
-        towards it, the number of kernels with at least 1e-3 of the largest weight before it,
-        jitter added to the diagonal, and, in the last, why it stopped (stop).
+        One record per iteration: S (objective), gap, the kernel found (kernel, sigma), the step
+        lambda taken towards it, the number of kernels with at least 1e-3 of the largest weight
+        before it, jitter added to the diagonal, and, in the last, why it stopped (stop).
 
     Examples
     --------
@@ -93,6 +98,7 @@ class ContinuousRisk(Learner):
     """
 
     one_stage = True
+    objective_name = "regularised risk"
 
     def __init__(
         self,
@@ -104,7 +110,7 @@ class ContinuousRisk(Learner):
         corrective: bool = False,
         tol: float = 1e-3,
         tol_fun: float = 1e-5,
-        max_kernels: int = 100,
+        max_iter: int = 100,
         n_starts: int = 3,
         random_state: Any = 0,
         callback: Callback | None = None,
@@ -116,7 +122,7 @@ class ContinuousRisk(Learner):
         self.corrective = corrective
         self.tol = tol
         self.tol_fun = tol_fun
-        self.max_kernels = max_kernels
+        self.max_iter = max_iter
         self.n_starts = n_starts
         self.random_state = random_state
         self.callback = callback
@@ -135,7 +141,7 @@ class ContinuousRisk(Learner):
         self._warn([learned])
         return learned
 
-    def path(
+    def learn_path(
         self,
         X: Array,
         target: Target,
@@ -198,14 +204,21 @@ class ContinuousRisk(Learner):
         single = risk.c.shape[1] == 1
         coefficients = size * (risk.c[:, 0] if single else risk.c)
         machine = DualModel(coefficients, float(mean[0]) if single else mean)
-        extra = {
-            "gap_": found.gap,
-            "converged_": found.gap <= self.tol,
-            "weights_": weights,
-            "rho_": risk.rho,
-        }
-        kernel = LearnedKernel(kernels, weights / size)
-        return Learned(kernel, alignment, found.history, machine, extra)
+        return Learned(
+            LearnedKernel(kernels, weights / size),
+            alignment,
+            found.history,
+            objective=risk.value,
+            converged=found.gap <= self.tol,
+            weights=weights,
+            gap=found.gap,
+            machine=machine,
+            extra={
+                "dual_coef_": machine.coefficients / size,
+                "intercept_": machine.intercept,
+                "rho_": risk.rho,
+            },
+        )
 
     def _warn(self, learned: Sequence[Learned]) -> None:
         """One warning for all problems of a path that stopped early, and one for jitter."""
@@ -217,22 +230,20 @@ class ContinuousRisk(Learner):
                 stacklevel=find_stack_level(),
             )
         early = [
-            one
-            for one in learned
-            if not one.extra["converged_"] and one.history[-1]["stop"] != "callback"
+            one for one in learned if not one.converged and one.history[-1]["stop"] != "callback"
         ]
         if not early:
             return
-        worst = max(early, key=lambda one: one.extra["gap_"])
+        worst = max(early, key=lambda one: one.gap or 0.0)
         why = {
             "tol_fun": f"an iteration lowered the risk by less than tol_fun={self.tol_fun:g}",
-            "max_kernels": f"it reached max_kernels={self.max_kernels}",
+            "max_iter": f"it reached max_iter={self.max_iter}",
         }[worst.history[-1]["stop"]]
         often = f" at {len(early)} of {len(learned)} values of C" if len(learned) > 1 else ""
         hint = "" if self.corrective else "; corrective=True reaches smaller gaps"
         warnings.warn(
             f"ContinuousRisk stopped{often} at a relative gap of up to "
-            f"{worst.extra['gap_']:.1e}, above tol={self.tol:g}, because {why}{hint}.",
+            f"{worst.gap:.1e}, above tol={self.tol:g}, because {why}{hint}.",
             ConvergenceWarning,
             stacklevel=find_stack_level(),
         )
@@ -244,7 +255,7 @@ class ContinuousRisk(Learner):
         check_choice(self, "start", ("best", "spread"))
         check_choice(self, "corrective", (True, False))
         check_callback(self, self.callback)
-        for name in ("max_kernels", "n_starts"):
+        for name in ("max_iter", "n_starts"):
             check_count(self, name)
         return RiskSettings(
             solver=self.solver,
@@ -252,6 +263,6 @@ class ContinuousRisk(Learner):
             corrective=self.corrective,
             tol=self.tol,
             tol_fun=self.tol_fun,
-            max_kernels=self.max_kernels,
+            max_iter=self.max_iter,
             n_starts=self.n_starts,
         )

@@ -28,7 +28,7 @@ from kernalign.gram import Target
 from kernalign.gram.centring import centre_block, cosine
 from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.gram.stack import NORMALISATIONS
-from kernalign.kernels import BaseKernel
+from kernalign.kernels import FamilyMember
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
 from kernalign.learners.uniform import Sizes, combination, warn_constant
@@ -55,7 +55,7 @@ class DiscreteAlignment(FiniteLearner):
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(20, 0.1, 10)`. With Gram matrices X is one column of row numbers.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
     joint : bool
         Weigh all kernels together. False is the authors' align: mu_m proportional to the alignment
         of K_m by itself, which depends on the scale of the kernels.
@@ -69,15 +69,20 @@ class DiscreteAlignment(FiniteLearner):
     alignment_ : float
         Centred alignment of `kernel_` with the target kernel on the training rows.
     weights_ : (M,) array
-        mu, |mu| = 1.
+        mu, |mu| = 1, for the kernels divided by `scales_`.
+    objective_ : float
+        `alignment_`.
     gap_ : float
         1 - alignment_ / upper, where no weights can align better than `upper`. 0 for align, whose
         weights are a formula and optimise nothing.
+    converged_ : bool
+        Whether `gap_` is at most 1e-8.
+    n_iter_ : int
     history_ : list of dict
-        One record per attempt: `alignment`, the same as `lower`, the bound `upper`, their relative
-        `gap`, the residual `kkt` of the optimality conditions, and whether inner products
-        ("products") or a factor of the Gram matrices ("factor") determined the weights. The
-        alignment alone for align.
+        One record per attempt: the alignment (objective), the bound `upper`, their relative `gap`,
+        the residual `kkt` of the optimality conditions, and whether inner products ("products") or
+        a factor of the Gram matrices ("factor") determined the weights. The alignment alone for
+        align.
 
     Examples
     --------
@@ -85,7 +90,7 @@ class DiscreteAlignment(FiniteLearner):
     >>> from kernalign.kernels import Gaussian
     >>> from kernalign.learners.discrete_alignment import DiscreteAlignment
     >>> X, y = load_iris(return_X_y=True)
-    >>> learner = DiscreteAlignment(Gaussian().grid(20, 0.1, 10)).fit(X, y)
+    >>> learner = DiscreteAlignment(Gaussian().grid(0.1, 10, 20)).fit(X, y)
     >>> bool(learner.alignment_ > 0.7), bool(learner.gap_ < 1e-10)
     (True, True)
     """
@@ -110,7 +115,7 @@ class DiscreteAlignment(FiniteLearner):
             problem, u, history = alignf(problem, rows)
         else:
             u = problem.a * problem.norms / sizes.scales[problem.used]
-            history = [{"iteration": 1, "alignment": problem.certificate(u)["lower"]}]
+            history = [{"iteration": 1, "objective": problem.certificate(u)["objective"]}]
         gap = float(history[-1].get("gap", 0.0))
         if gap > TOLERANCE:
             warnings.warn(
@@ -122,12 +127,15 @@ class DiscreteAlignment(FiniteLearner):
         mu = problem.weights(u, sizes.scales)
         return Learned(
             kernel=combination(kernels, mu, sizes),
-            alignment=float(history[-1]["alignment"]),
+            alignment=float(history[-1]["objective"]),
             history=history,
-            extra={"weights_": mu, "gap_": gap},
+            converged=gap <= TOLERANCE,
+            weights=mu,
+            gap=gap,
+            extra={"scales_": sizes.scales},
         )
 
-    def _unaligned(self, kernels: Sequence[BaseKernel], sizes: Sizes) -> Learned:
+    def _unaligned(self, kernels: Sequence[FamilyMember], sizes: Sizes) -> Learned:
         """Equal weights, and a warning that says why."""
         if sizes.vanishing.all():
             warn_constant()
@@ -139,14 +147,16 @@ class DiscreteAlignment(FiniteLearner):
             )
         mu = np.full(len(kernels), 1 / np.sqrt(len(kernels)))
         # Every combination has alignment zero, so these weights are as good as any.
-        record = {"iteration": 1, "alignment": 0.0}
+        record = {"iteration": 1, "objective": 0.0}
         if self.joint:
-            record |= {"lower": 0.0, "upper": 0.0, "gap": 0.0, "kkt": 0.0}
+            record |= {"upper": 0.0, "gap": 0.0, "kkt": 0.0}
         return Learned(
             kernel=combination(kernels, mu, sizes),
             alignment=0.0,
             history=[record],
-            extra={"weights_": mu, "gap_": 0.0},
+            weights=mu,
+            gap=0.0,
+            extra={"scales_": sizes.scales},
         )
 
 
@@ -200,8 +210,7 @@ class UnitProblem:
         upper = max(upper, lower)
         kkt = float(np.abs(np.minimum(u, Mu - self.a)).max())
         return {
-            "alignment": lower,
-            "lower": lower,
+            "objective": lower,
             "upper": upper,
             "gap": 1 - lower / upper,
             "kkt": kkt,
@@ -219,7 +228,7 @@ class UnitProblem:
 class Rows:
     """The dictionary on given rows: where the numbers of a `UnitProblem` come from."""
 
-    def __init__(self, kernels: Sequence[BaseKernel], X: Array, target: Target, sizes: Sizes):
+    def __init__(self, kernels: Sequence[FamilyMember], X: Array, target: Target, sizes: Sizes):
         self.kernels, self.X, self.target = kernels, X, target
         self.products = sizes.products
         self.used: IntArray = np.flatnonzero(~sizes.vanishing)
@@ -270,7 +279,7 @@ def _record(problem: UnitProblem, u: Array, attempt: int) -> dict[str, Any]:
     return {"iteration": attempt, **problem.certificate(u), "route": route}
 
 
-def centred_factor(kernels: Sequence[BaseKernel], X: Array, target: Target) -> Array:
+def centred_factor(kernels: Sequence[FamilyMember], X: Array, target: Target) -> Array:
     """R with R'R = [vec K_1c, ..., vec K_mc, vec Khat*_c]' [the same], without forming products.
 
     The QR factorisation of the n^2 x (m + 1) matrix of centred Gram matrices, tile by tile: the

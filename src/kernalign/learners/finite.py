@@ -1,6 +1,6 @@
 """What the learners over a finite set of kernels share: the dictionary and its Gram matrices.
 
-A dictionary is a list of kernels (`Gaussian().at(1.0)`, `Gaussian().grid(50, 1e-3, 1e3)`), or of
+A dictionary is a list of kernels (`Gaussian().at(1.0)`, `Gaussian().grid(1e-3, 1e3, 50)`), or of
 Gram matrices. With Gram matrices X holds row numbers: one column, the row of each object in them.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels import BaseKernel, Family, GramMatrix
+from kernalign.kernels import Family, FamilyMember, GramMatrix
 from kernalign.learners.base import Learner
 
 
@@ -26,18 +26,18 @@ class FiniteLearner(Learner):
         X: Array,
         feature_names: Sequence[str] | None,
         weight: Array,
-    ) -> list[BaseKernel]:
+    ) -> list[FamilyMember]:
         """The kernels, checked and resolved on these rows; those of one family share it."""
         owner = type(self).__name__
         given = self.kernels
         if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not len(given):
             raise ValueError(
                 f"The 'kernels' parameter of {owner} must be a non-empty list of kernels or Gram "
-                f"matrices, such as Gaussian().grid(20, 0.1, 10). Got {given!r} instead."
+                f"matrices, such as Gaussian().grid(0.1, 10, 20). Got {given!r} instead."
             )
         for position, kernel in enumerate(given):
             if isinstance(kernel, Family | str) or callable(kernel) != isinstance(
-                kernel, BaseKernel
+                kernel, FamilyMember
             ):
                 raise ValueError(
                     f"The 'kernels' parameter of {owner} must hold kernels, such as "
@@ -45,7 +45,7 @@ class FiniteLearner(Learner):
                 )
         kernels = [
             kernel
-            if isinstance(kernel, BaseKernel)
+            if isinstance(kernel, FamilyMember)
             else GramMatrix(kernel, name=f"kernels[{position}] of {owner}").at()
             for position, kernel in enumerate(given)
         ]

@@ -21,7 +21,7 @@ from kernalign.kernels import LearnedKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
 from kernalign.machines.model import DualModel
-from kernalign.solvers.lp_norm_problem import Iterate, Problem
+from kernalign.solvers.lp_norm_problem import Iterate, LpNormProblem
 from kernalign.solvers.lp_norm_solvers import ANY_NORM, SIMPLEX, SOLVERS
 from kernalign.solvers.svm import GAP
 
@@ -77,8 +77,9 @@ class LpNormMKL(FiniteLearner):
         P; `gap_` and `weight_gap_` say how far from the optimum it may be.
     converged_ : bool
         Whether both tolerances were met.
+    n_iter_ : int
     history_ : list of dict
-        One record per round: primal, dual, gap, weight_gap, weights.
+        One record per round: P (objective), dual, gap, weight_gap, weights.
 
     Examples
     --------
@@ -86,12 +87,13 @@ class LpNormMKL(FiniteLearner):
     >>> from kernalign.kernels import Gaussian
     >>> from kernalign.learners.lp_norm_mkl import LpNormMKL
     >>> X, y = load_iris(return_X_y=True)
-    >>> learner = LpNormMKL(Gaussian().grid(5, 0.1, 10), p=1).fit(X, y)
+    >>> learner = LpNormMKL(Gaussian().grid(0.1, 10, 5), p=1).fit(X, y)
     >>> learner.gap_ <= 1e-3
     True
     """
 
     one_stage = True
+    objective_name = "regularised hinge loss"
 
     def __init__(
         self,
@@ -124,9 +126,9 @@ class LpNormMKL(FiniteLearner):
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
-        return next(self.path(X, target, np.array([self.C]), feature_names))
+        return next(self.learn_path(X, target, np.array([self.C]), feature_names))
 
-    def path(
+    def learn_path(
         self,
         X: Array,
         target: Target,
@@ -151,7 +153,7 @@ class LpNormMKL(FiniteLearner):
         libsvm = True
         for C in values:
             machine_gap = max(min(GAP, self.tol / 100), SMALLEST_MACHINE_GAP)
-            problem = Problem(stack, Y, target.weight, self.p, float(C), machine_gap, libsvm)
+            problem = LpNormProblem(stack, Y, target.weight, self.p, float(C), machine_gap, libsvm)
             found, history = self._solve(problem, self._start(problem, last))
             if learned is not None and last is not None and found.theta is last.theta:
                 kernel, alignment = learned.kernel, learned.alignment
@@ -163,7 +165,7 @@ class LpNormMKL(FiniteLearner):
             # What libsvm could not do in time it cannot do with a larger C either.
             last, libsvm = found, problem.libsvm
 
-    def _start(self, problem: Problem, last: Iterate | None) -> Iterate:
+    def _start(self, problem: LpNormProblem, last: Iterate | None) -> Iterate:
         """The last problem's solution where it solves this one, else machines at its weights."""
         if last is None:
             return problem.evaluate(problem.uniform)
@@ -172,7 +174,9 @@ class LpNormMKL(FiniteLearner):
             return guess
         return problem.evaluate(last.theta)
 
-    def _solve(self, problem: Problem, start: Iterate) -> tuple[Iterate, list[dict[str, Any]]]:
+    def _solve(
+        self, problem: LpNormProblem, start: Iterate
+    ) -> tuple[Iterate, list[dict[str, Any]]]:
         """Rounds of the solver until both gaps are closed."""
         best = start
         history: list[dict[str, Any]] = []
@@ -181,7 +185,7 @@ class LpNormMKL(FiniteLearner):
             history.append(
                 {
                     "iteration": len(history) + 1,
-                    "primal": now.primal,
+                    "objective": now.primal,
                     "dual": now.dual,
                     "gap": now.gap,
                     "weight_gap": now.weight_gap,
@@ -222,19 +226,22 @@ class LpNormMKL(FiniteLearner):
         bias: Any = np.array([machine.bias for machine in found.machines])
         if beta.shape[1] == 1:
             beta, bias = beta[:, 0], float(bias[0])
-        extra = {
-            "weights_": found.theta,
-            "scales_": stack.scales,
-            "dual_coef_": beta,
-            "intercept_": bias,
-            "objective_": found.primal,
-            "gap_": found.gap,
-            "weight_gap_": found.weight_gap,
-            "converged_": self._done(found),
-            "n_iter_": len(history),
-        }
-        machine = DualModel(beta / stack.factor(found.theta), bias)
-        return Learned(kernel, alignment, history, machine, extra)
+        return Learned(
+            kernel,
+            alignment,
+            history,
+            objective=found.primal,
+            converged=self._done(found),
+            weights=found.theta,
+            gap=found.gap,
+            machine=DualModel(beta / stack.factor(found.theta), bias),
+            extra={
+                "scales_": stack.scales,
+                "dual_coef_": beta,
+                "intercept_": bias,
+                "weight_gap_": found.weight_gap,
+            },
+        )
 
     def _check(self) -> None:
         check_number(self, "p", 1, closed=True)

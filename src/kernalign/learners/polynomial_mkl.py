@@ -1,7 +1,7 @@
 """Polynomial combinations of kernels by ridge regression (Cortes, Mohri, Rostamizadeh, 2009b).
 
 min_mu F(mu) = <Y, (K_mu + rho W^-1)^-1 Y>,   K_mu = (sum_k mu_k K_k / s_k)^d element by element,
-over mu = mu0 + x with x >= 0 and |x|_q <= radius.
+over mu = mu0 + x with x >= 0 and |x|_p <= radius.
 
 With T = sum_k mu_k K_k / s_k and alpha = (K_mu + rho W^-1)^-1 Y the gradient is
 dF/dmu_k = -d <alpha alpha' o T^(d-1), K_k / s_k> <= 0. F is not convex for d >= 2: what can be
@@ -29,7 +29,7 @@ ROUNDING = 1e-13
 
 
 class PolynomialMKL(RidgeLearner):
-    """min_mu <Y, (K_mu + I/C)^-1 Y>, K_mu = (sum_k mu_k K_k)^degree, |mu - mu0|_q <= radius.
+    """min_mu <Y, (K_mu + I/C)^-1 Y>, K_mu = (sum_k mu_k K_k)^degree, |mu - mu0|_p <= radius.
 
     Kernel ridge regression with products of kernels (Cortes, Mohri and Rostamizadeh, 2009b).
     One-stage: the machine is learned with the kernel. Classes are coded -1/+1; a response is
@@ -38,11 +38,11 @@ class PolynomialMKL(RidgeLearner):
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(20, 0.1, 10)`. With Gram matrices X is one column of row numbers.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
     degree : int
         1 is `RidgeMKL`.
-    norm : {2, 1}
-        q. 2 uses all kernels, 1 a few.
+    p : {2, 1}
+        The norm of the weights: 2 uses all kernels, 1 a few.
     C : float
         Weight of the square loss, 1/rho of the paper.
     mu0 : float or (M,) array
@@ -63,10 +63,15 @@ class PolynomialMKL(RidgeLearner):
         A multiple of one kernel, the power of a sum.
     machine_ : DualModel
         The machine for `kernel_`.
-    weights_ : (M,) array, mu;  dual_coef_ : (n,) or (n, c) array, alpha for K_mu.
-    objective_ : float, F(mu).
+    weights_ : (M,) array
+        mu, for the kernels divided by `scales_`.
+    dual_coef_ : (n,) array, or (n, classes)
+        alpha of the machine on K_mu, and `intercept_` its constant.
+    objective_ : float
+        F(mu).
     gap_ : float
         st(mu) / F(mu), zero where mu is stationary; `converged_` says whether it is below tol.
+    n_iter_ : int
     history_ : list of dict
         Objective, gap and step of each iteration.
 
@@ -85,7 +90,7 @@ class PolynomialMKL(RidgeLearner):
         kernels: Any = None,
         *,
         degree: int = 2,
-        norm: int = 2,
+        p: int = 2,
         C: float = 1.0,
         mu0: Any = 0.0,
         radius: float = 1.0,
@@ -96,7 +101,7 @@ class PolynomialMKL(RidgeLearner):
     ):
         self.kernels = kernels
         self.degree = degree
-        self.norm = norm
+        self.p = p
         self.C = C
         self.mu0 = mu0
         self.radius = radius
@@ -166,12 +171,12 @@ def projected_gradient(
 
 
 def project(x: Array, problem: RidgeProblem) -> Array:
-    """The nearest point of x >= 0, |x|_q <= radius.
+    """The nearest point of x >= 0, |x|_p <= radius.
 
-    Clipping and rescaling, as published, is that for q = 2 only.
+    Clipping and rescaling, as published, is that for p = 2 only.
     """
     x, radius = np.maximum(x, 0.0), problem.radius
-    if problem.norm == 2:
+    if problem.p == 2:
         return x * min(1.0, radius / (float(np.linalg.norm(x)) or radius))
     if x.sum() <= radius:
         return x

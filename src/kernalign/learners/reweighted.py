@@ -32,7 +32,7 @@ class Reweighted(Learner):
 
     Attributes
     ----------
-    kernel_, alignment_, history_ : of the weights' learner.
+    kernel_, alignment_, history_, weights_, objective_, ... : of the weights' learner.
     dictionary_ : the fitted learner whose kernels were taken.
 
     Examples
@@ -53,6 +53,10 @@ class Reweighted(Learner):
     def one_stage(self) -> bool:  # type: ignore[override]  # known only with the weights' learner
         return bool(getattr(self.weights, "one_stage", False))
 
+    @property
+    def objective_name(self) -> str:  # type: ignore[override]  # known only with the weights' learner
+        return self._weights().objective_name
+
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
@@ -65,7 +69,7 @@ class Reweighted(Learner):
         copy.weights = self._weights().regularised(C)
         return copy
 
-    def path(
+    def learn_path(
         self,
         X: Array,
         target: Target,
@@ -73,7 +77,7 @@ class Reweighted(Learner):
         feature_names: Sequence[str] | None = None,
     ) -> Iterator[Learned]:
         _, weights = self._find(X, target, feature_names)
-        yield from weights.path(X, target, values, feature_names)
+        yield from weights.learn_path(X, target, values, feature_names)
 
     def _find(
         self, X: Array, target: Target, feature_names: Sequence[str] | None

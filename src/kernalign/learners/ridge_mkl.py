@@ -33,8 +33,9 @@ class RidgeLearner(FiniteLearner):
     """What learners by kernel ridge regression share: the problem, the path, what is returned."""
 
     one_stage = True
+    objective_name = "regularised square loss"
 
-    norm: int
+    p: int
     C: float
     mu0: Any
     radius: float
@@ -56,14 +57,14 @@ class RidgeLearner(FiniteLearner):
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
-        return next(self.path(X, target, np.array([self.C]), feature_names))
+        return next(self.learn_path(X, target, np.array([self.C]), feature_names))
 
     def regularised(self, C: float) -> Self:
         copy: Self = clone(self)
         copy.C = C
         return copy
 
-    def path(
+    def learn_path(
         self,
         X: Array,
         target: Target,
@@ -90,7 +91,7 @@ class RidgeLearner(FiniteLearner):
                     f"Got {C!r} instead."
                 )
             noise = 1 / (C * target.weight)
-            problem = RidgeProblem(Y, noise, mu0, float(self.radius), self.norm)
+            problem = RidgeProblem(Y, noise, mu0, float(self.radius), self.p)
             solution = self._solve(stack, problem, mu)
             mu = solution.mu
             self._warn(solution, float(C))
@@ -107,16 +108,13 @@ class RidgeLearner(FiniteLearner):
             kernel=kernel,
             alignment=alignment,
             history=solution.history,
+            objective=solution.fit.value,
+            converged=solution.converged,
+            weights=solution.mu,
+            gap=solution.gap,
             # K_mu alpha = (f K_mu) (alpha / f).
             machine=DualModel(alpha / factor, intercept),
-            extra={
-                "weights_": solution.mu,
-                "dual_coef_": alpha,
-                "objective_": solution.fit.value,
-                "gap_": solution.gap,
-                "converged_": solution.converged,
-                "n_iter_": len(solution.history),
-            },
+            extra={"scales_": stack.scales, "dual_coef_": alpha, "intercept_": intercept},
         )
 
     def _warn(self, solution: Solution, C: float) -> None:
@@ -142,7 +140,7 @@ class RidgeLearner(FiniteLearner):
         for name in ("C", "radius", "tol"):
             check_number(self, name, 0)
         check_count(self, "max_iter")
-        check_choice(self, "norm", (1, 2))
+        check_choice(self, "p", (1, 2))
         check_choice(self, "normalize", NORMALISATIONS)
         check_choice(self, "float32", (True, False))
 
@@ -158,7 +156,7 @@ class RidgeLearner(FiniteLearner):
 
 
 class RidgeMKL(RidgeLearner):
-    """min_mu <Y, (K_mu + I/C)^-1 Y>, K_mu = sum_k mu_k K_k, |mu - mu0|_q <= radius, mu >= mu0.
+    """min_mu <Y, (K_mu + I/C)^-1 Y>, K_mu = sum_k mu_k K_k, |mu - mu0|_p <= radius, mu >= mu0.
 
     Kernel ridge regression that learns its kernel: L2-regularised weights (Cortes, Mohri and
     Rostamizadeh, 2009a), or L1. One-stage: the machine is learned with the kernel. Classes are
@@ -167,9 +165,9 @@ class RidgeMKL(RidgeLearner):
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(20, 0.1, 10)`. With Gram matrices X is one column of row numbers.
-    norm : {2, 1}
-        q. 2 uses all kernels, 1 a few.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
+    p : {2, 1}
+        The norm of the weights: 2 uses all kernels, 1 a few.
     C : float
         Weight of the square loss, 1/rho of the paper.
     mu0 : float or (M,) array
@@ -190,12 +188,17 @@ class RidgeMKL(RidgeLearner):
     kernel_ : LearnedKernel
     machine_ : DualModel
         The machine for `kernel_`.
-    weights_ : (M,) array, mu;  dual_coef_ : (n,) or (n, c) array, alpha for K_mu.
-    objective_ : float, F(mu).
+    weights_ : (M,) array
+        mu, for the kernels divided by `scales_`.
+    dual_coef_ : (n,) array, or (n, classes)
+        alpha of the machine on K_mu, and `intercept_` its constant.
+    objective_ : float
+        F(mu).
     gap_ : float
         No weights reach less than (1 - gap_) objective_; `converged_` says whether it is below tol.
+    n_iter_ : int
     history_ : list of dict
-        Objective and gap of each iteration; with norm 2 also the relative distance of the weights
+        Objective and gap of each iteration; with p = 2 also the relative distance of the weights
         from where they solve their own optimality condition.
 
     Examples
@@ -204,7 +207,7 @@ class RidgeMKL(RidgeLearner):
     >>> from kernalign.kernels import Gaussian
     >>> from kernalign.learners.ridge_mkl import RidgeMKL
     >>> X, y = load_iris(return_X_y=True)
-    >>> RidgeMKL(Gaussian().grid(5, 0.1, 10)).fit(X, y).gap_ < 1e-6
+    >>> RidgeMKL(Gaussian().grid(0.1, 10, 5)).fit(X, y).gap_ < 1e-6
     True
     """
 
@@ -212,7 +215,7 @@ class RidgeMKL(RidgeLearner):
         self,
         kernels: Any = None,
         *,
-        norm: int = 2,
+        p: int = 2,
         C: float = 1.0,
         mu0: Any = 0.0,
         radius: float = 1.0,
@@ -222,7 +225,7 @@ class RidgeMKL(RidgeLearner):
         float32: bool = False,
     ):
         self.kernels = kernels
-        self.norm = norm
+        self.p = p
         self.C = C
         self.mu0 = mu0
         self.radius = radius
@@ -233,7 +236,7 @@ class RidgeMKL(RidgeLearner):
 
     def _solve(self, stack: GramStack, problem: RidgeProblem, start: Array | None) -> Solution:
         mu = problem.start() if start is None else start
-        minimise = newton if self.norm == 1 else fixed_point
+        minimise = newton if self.p == 1 else fixed_point
         return minimise(stack, problem, mu, float(self.tol), int(self.max_iter))
 
     def _kernel(

@@ -53,6 +53,9 @@ class Sampled(Learner):
     Attributes
     ----------
     kernel_, alignment_ : the kernel learned on the last sample, and its alignment there.
+    weights_, objective_, n_iter_ : of `learner_`.
+    converged_ : bool
+        Whether `learner_` converged on a sample that was large enough.
     history_ : list of dict
         The iterations of the last fit, each with `rows`, the size of its sample, and `interval`,
         the confidence interval of the final kernel's alignment.
@@ -93,6 +96,10 @@ class Sampled(Learner):
         self.random_state = random_state
 
     streams = True
+
+    @property
+    def objective_name(self) -> str:  # type: ignore[override]  # known only with the learner
+        return self._checked().objective_name
 
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
@@ -151,7 +158,15 @@ class Sampled(Learner):
         extra = {"samples_": samples, "rows_": rows, "learner_": fitted}
         known = {"rows": size, "interval": samples[-1]["interval"]}
         history = [{**record, **known} for record in fitted.history_]
-        return Learned(fitted.kernel_, alignment, history, extra=extra)
+        return Learned(
+            fitted.kernel_,
+            alignment,
+            history,
+            objective=fitted.objective_,
+            converged=fitted.converged_ and (size == len(X) or bool(max(half, change) <= self.tol)),
+            weights=fitted.weights_,
+            extra=extra,
+        )
 
     def _warn(self, size: int, half: float, change: float, single: bool) -> None:
         if single and half <= self.tol:

@@ -12,7 +12,7 @@ from kernalign._typing import Array
 from kernalign._validation import check_number
 from kernalign.gram import Target
 from kernalign.gram.centring import VANISHING
-from kernalign.kernels import BaseKernel, Family, Gaussian, LearnedKernel
+from kernalign.kernels import Family, FamilyMember, Gaussian, LearnedKernel
 from kernalign.kernels._radial import Radial
 from kernalign.learners.base import Learned, Learner
 from kernalign.learners.continuous_alignment import ContinuousAlignment
@@ -69,11 +69,12 @@ class ScreenedAlignment(Learner):
         kernels = []
         for kernel in learned.kernel.kernels:
             with np.errstate(divide="ignore"):
-                kernels.append(BaseKernel(family, family.untie(kernel.sigma, root.size) / root))
+                kernels.append(FamilyMember(family, family.untie(kernel.sigma, root.size) / root))
         return Learned(
             LearnedKernel(kernels, learned.kernel.weights),
             learned.alignment,
             learned.history,
+            converged=learned.converged,
             extra={"feature_alignment_": screen.alignment, "threshold_": screen.threshold},
         )
 

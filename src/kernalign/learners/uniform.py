@@ -15,7 +15,7 @@ from kernalign.gram import Target
 from kernalign.gram.centring import VANISHING
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
 from kernalign.gram.stack import NORMALISATIONS, warn_if_wild
-from kernalign.kernels import BaseKernel, LearnedKernel
+from kernalign.kernels import FamilyMember, LearnedKernel
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
 
@@ -28,7 +28,7 @@ class UniformWeights(FiniteLearner):
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(20, 0.1, 10)`. With Gram matrices X is one column of row numbers.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
     normalize : {"none", "trace", "variance"}
         Divide each kernel by s_m = 1, its mean diagonal, or its mean diagonal after centring.
         Kernels that are constant on the rows stay as they are.
@@ -38,11 +38,13 @@ class UniformWeights(FiniteLearner):
     kernel_ : LearnedKernel
         Normalised as every learned kernel is, so that its weights need not be 1/M.
     weights_ : (M,) array
-        1/M for each kernel.
+        1/M for each kernel, divided by its `scales_`.
+    objective_ : float
+        `alignment_`.
     alignment_ : float
         Centred alignment of `kernel_` with the target kernel on the training rows.
     history_ : list of dict
-        One record: the alignment.
+        One record: the alignment (objective).
 
     Examples
     --------
@@ -50,7 +52,7 @@ class UniformWeights(FiniteLearner):
     >>> from kernalign.kernels import Gaussian
     >>> from kernalign.learners.uniform import UniformWeights
     >>> X, y = load_iris(return_X_y=True)
-    >>> len(UniformWeights(Gaussian().grid(5, 0.1, 10)).fit(X, y).kernel_.kernels)
+    >>> len(UniformWeights(Gaussian().grid(0.1, 10, 5)).fit(X, y).kernel_.kernels)
     5
     """
 
@@ -71,8 +73,9 @@ class UniformWeights(FiniteLearner):
         return Learned(
             kernel=combination(kernels, weights, sizes),
             alignment=value,
-            history=[{"iteration": 1, "alignment": value}],
-            extra={"weights_": weights},
+            history=[{"iteration": 1, "objective": value}],
+            weights=weights,
+            extra={"scales_": sizes.scales},
         )
 
 
@@ -101,7 +104,7 @@ class Sizes:
     @classmethod
     def of(
         cls,
-        kernels: Sequence[BaseKernel],
+        kernels: Sequence[FamilyMember],
         X: Array,
         target: Target,
         normalize: str,
@@ -125,7 +128,7 @@ class Sizes:
         return cls(products, diagonals, target.total, normalize)
 
 
-def combination(kernels: Sequence[BaseKernel], weights: Array, sizes: Sizes) -> LearnedKernel:
+def combination(kernels: Sequence[FamilyMember], weights: Array, sizes: Sizes) -> LearnedKernel:
     """sum_m weights_m kappa_m / s_m, scaled to mean centred diagonal one.
 
     Where that vanishes (all kernels are constant) its mean diagonal is one instead.

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from kernalign.kernels import BaseKernel
+from kernalign.kernels import FamilyMember
 from kernalign.persistence.registry import is_known, name_of
 
 #: Parameters that concern the fit only, and mean nothing on another machine.
@@ -69,7 +69,7 @@ class Encoder:
             return {"is": "random", "state": self(value.get_state(legacy=True), where)}
         if isinstance(value, types.FunctionType) and "<" not in value.__qualname__:
             return {"is": "function", "name": name_of(value)}
-        if is_known(name_of(type(value))) or isinstance(value, BaseEstimator | BaseKernel):
+        if is_known(name_of(type(value))) or isinstance(value, BaseEstimator | FamilyMember):
             return self._object(value, where)
         raise ValueError(
             f"{where} cannot be saved: it is {_kind(value)}. A model file holds numbers, text, "

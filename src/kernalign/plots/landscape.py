@@ -11,7 +11,7 @@ from kernalign._typing import Array
 from kernalign.criteria import CenteredAlignment, SlopeObjective, StepObjective, best_weights
 from kernalign.gram import Element, PairSums, Target, pair_sums
 from kernalign.gram.base import TARGET
-from kernalign.kernels import BaseKernel, Family, SearchSpace
+from kernalign.kernels import Family, FamilyMember, SearchSpace
 from kernalign.learners import ContinuousAlignment
 from kernalign.plots._axes import COLOURS, axes, plain
 from kernalign.plots._model import View, check_pair, some_rows, view
@@ -39,7 +39,7 @@ class Step:
 
     iteration: int
     curves: list[Curve]
-    picked: BaseKernel
+    picked: FamilyMember
     at: float
     value: float
 
@@ -94,7 +94,7 @@ def landscape_info(
     return LandscapeInfo(steps, learner.selection)
 
 
-def _families(seen: View, picked: list[BaseKernel], rows: Array) -> list[Family]:
+def _families(seen: View, picked: list[FamilyMember], rows: Array) -> list[Family]:
     """Every family that was searched, the resolved ones of the kernels picked first."""
     families: dict[str, Family] = {}
     for kernel in picked:
@@ -117,7 +117,7 @@ def _steps(
     sums: PairSums,
     families: list[Family],
     spaces: list[SearchSpace],
-    picked: list[BaseKernel],
+    picked: list[FamilyMember],
     number: int,
     target: Target,
 ) -> list[Step]:
@@ -148,7 +148,7 @@ def _steps(
         K_new = sums.append(own, z)
         if alone:
             K = K_new * learner.eps
-        elif learner.reweight:
+        elif learner.corrective:
             K = _reweighted(K + K_new)
         else:
             K = K + F.step(K, K_new, learner.eta_max) * K_new
@@ -156,7 +156,7 @@ def _steps(
 
 
 def _line(
-    family: Family, space: SearchSpace, picked: BaseKernel | None, number: int
+    family: Family, space: SearchSpace, picked: FamilyMember | None, number: int
 ) -> tuple[Array, Array]:
     """Points z to look at, and where they are on the horizontal axis."""
     if space.p == 1 or picked is None:

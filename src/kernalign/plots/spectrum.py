@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels import BaseKernel
+from kernalign.kernels import FamilyMember
 from kernalign.plots._axes import COLOURS, MARKS, axes, plain, shortened
 from kernalign.plots._model import view
 
@@ -20,7 +20,7 @@ WIDE = 15.0
 class Term:
     """One kernel: its family, weight, share of all weights, and parameters."""
 
-    kernel: BaseKernel
+    kernel: FamilyMember
     label: str
     family: str
     parameter: str

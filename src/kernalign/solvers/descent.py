@@ -48,7 +48,8 @@ class Descent:
 
     data : each family's own columns of the rows.
     callback : shown the record of each iteration.
-    penalty : strength of sum_k log(1 + (log z_k - mean log z)^2), a log-prior in units of one row's
+    objective, converged : the least value of the last search, and whether it ended by itself.
+    prior : strength of sum_k log(1 + (log z_k - mean log z)^2), a log-prior in units of one row's
         log-likelihood: relevances are alike unless the labels say otherwise, and once one has
         left the others it is free to leave them further.
     """
@@ -57,9 +58,11 @@ class Descent:
     families: Sequence[Family]
     spaces: Sequence[SearchSpace]
     data: Sequence[Array]
-    penalty: float = 0.0
+    prior: float = 0.0
     callback: Callback | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
+    objective: float = np.inf
+    converged: bool = False
 
     def __post_init__(self) -> None:
         self.relevances = [
@@ -77,7 +80,7 @@ class Descent:
             self.history.append(
                 {
                     "iteration": len(self.history) + 1,
-                    "value": float(intermediate_result.fun),
+                    "objective": float(intermediate_result.fun),
                     "noise": float(np.exp(found.log_noise)),
                 }
             )
@@ -93,10 +96,11 @@ class Descent:
             callback=record,
             options={"maxiter": iterations, "ftol": FLAT},
         )
+        self.objective, self.converged = float(result.fun), bool(result.success)
         return self._split(result.x)
 
     def value(self, point: Point) -> float:
-        """The criterion without the penalty."""
+        """The criterion without the prior."""
         K = self._gram(point)
         return self.criterion.evaluate(K, float(np.exp(point.log_noise))).value
 
@@ -140,13 +144,13 @@ class Descent:
             slope_z = factor * family.gradient(family.from_search(z), X, None, slope.G, K)
             if self.relevances[f]:
                 slope_z = slope_z * z
-                excess, pull = self._prior(np.log(z))
+                excess, pull = self._log_prior(np.log(z))
                 value, slope_z = value + excess, slope_z + pull
             slopes.append(slope_z)
         return value, np.concatenate([*slopes, weights[1:], [slope.noise * noise]])
 
-    def _prior(self, u: Array) -> tuple[float, Array]:
-        strength = self.penalty / self.criterion.total
+    def _log_prior(self, u: Array) -> tuple[float, Array]:
+        strength = self.prior / self.criterion.total
         r = u - u.mean()
         pull = 2 * r / (1 + r * r)
         return strength * float(np.log1p(r * r).sum()), strength * (pull - pull.mean())

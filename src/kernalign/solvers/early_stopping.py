@@ -15,11 +15,11 @@ from kernalign._typing import Array
 from kernalign.gram import Target
 from kernalign.gram.centring import cross_alignment
 from kernalign.gram.sampling import split_in_proportion
-from kernalign.solvers.penalty_path import Problem
+from kernalign.solvers.penalty_path import AlignmentProblem
 
 
 def choose_length(
-    problem: Problem, X: Array, target: Target, fraction: float, rng: np.random.Generator
+    problem: AlignmentProblem, X: Array, target: Target, fraction: float, rng: np.random.Generator
 ) -> tuple[int, list[dict[str, Any]]]:
     """The number of iterations with the largest alignment on held-out rows, and the path to it.
 
@@ -41,7 +41,7 @@ def choose_length(
         path.append(
             {
                 "iteration": t + 1,
-                "alignment": record["alignment"],
+                "alignment": record["objective"],
                 "held_out": cross_alignment(K, target.rows(held), target.rows(train)),
             }
         )

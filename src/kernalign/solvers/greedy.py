@@ -22,7 +22,7 @@ from kernalign.criteria import CenteredAlignment, SlopeObjective, StepObjective,
 from kernalign.gram import Element, PairSums
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
 from kernalign.gram.centring import VANISHING
-from kernalign.kernels import BaseKernel, SearchSpace
+from kernalign.kernels import FamilyMember, SearchSpace
 from kernalign.solvers.callback import Callback, asked_to_stop
 from kernalign.solvers.inner_search import Found, Objective, Penalty, maximise
 
@@ -40,7 +40,7 @@ class Settings:
     eta_max: float = 1.0
     start: str = "identity"
     selection: str = "slope"
-    reweight: bool = False
+    corrective: bool = False
     n_starts: int = 3
     #: lambda |sigma - mean sigma|^2 for each family, as functions of z.
     penalties: Sequence[Penalty | None] | None = None
@@ -57,7 +57,7 @@ class Combination:
     aligned : whether any kernel raised the alignment.
     """
 
-    kernels: list[BaseKernel]
+    kernels: list[FamilyMember]
     weights: Array
     atoms: list[tuple[int, Array]]
     alignment: float
@@ -75,11 +75,11 @@ def continuous_alignment(
 
     warm : kernels (family, z) that a similar problem chose, to start the t-th search from.
     """
-    objectives = grow(sums, spaces, settings, warm) if sums.T.norm() > 0 else []
+    search_values = grow(sums, spaces, settings, warm) if sums.T.norm() > 0 else []
     atoms = list(sums.atoms)
     # The searches may have seen interpolated sums; the weights never do.
     sums.refine()
-    weights, history = replay(sums, objectives, settings)
+    weights, history = replay(sums, search_values, settings)
     weights, aligned = normalised(weights, sums)
     if not aligned:
         sums.append(*_best_single(sums, spaces, settings))
@@ -104,17 +104,17 @@ def grow(
     settings: Settings,
     warm: Sequence[tuple[int, Array]],
 ) -> list[float]:
-    """Choose kernels one after the other; returns the objective of each."""
+    """Choose kernels one after the other; returns the value of each search."""
     F = CenteredAlignment(sums.T)
-    objectives: list[float] = []
+    search_values: list[float] = []
 
     def search(make: Callable[[CenteredAlignment, Element], Objective], t: int) -> Element:
         family, found = _best_of_families(make(F, K), sums, spaces, settings, warm[t : t + 1])
-        objectives.append(found.value)
+        search_values.append(found.value)
         return sums.append(family, found.z)
 
     def interrupted() -> bool:
-        record = _record(sums, F, K, len(objectives) - 1, objectives[-1])
+        record = _record(sums, F, K, len(search_values) - 1, search_values[-1])
         return asked_to_stop(settings.callback, record)
 
     K = sums.identity * settings.eps
@@ -123,7 +123,7 @@ def grow(
         # As small as the identity would be, so that eta_max does not cut the steps to follow.
         K = search(StepObjective, 0) * settings.eps
         if interrupted():
-            return objectives
+            return search_values
     choose = StepObjective if settings.selection == "step" else SlopeObjective
     while len(sums.atoms) < settings.T:
         before = F.value(K)
@@ -131,7 +131,7 @@ def grow(
         K = _combine(F, K, K_new, settings)
         if interrupted() or F.value(K) <= before + settings.theta:
             break
-    return objectives
+    return search_values
 
 
 def _best_of_families(
@@ -164,7 +164,7 @@ def _best_of_families(
 
 def _combine(F: CenteredAlignment, K: Element, K_new: Element, settings: Settings) -> Element:
     """K + eta K' with the best eta, or the best non-negative weights of all generators of K."""
-    if settings.reweight:
+    if settings.corrective:
         return _reweighted(K + K_new)
     return K + F.step(K, K_new, settings.eta_max) * K_new
 
@@ -182,33 +182,33 @@ def _reweighted(K: Element) -> Element:
 
 
 def replay(
-    sums: PairSums, objectives: Sequence[float], settings: Settings
+    sums: PairSums, search_values: Sequence[float], settings: Settings
 ) -> tuple[Array, list[dict[str, Any]]]:
     """The weights of the kernels along the path, and a record of each iteration."""
     F = CenteredAlignment(sums.T)
     K = sums.identity * settings.eps
     history = []
-    for t, objective in enumerate(objectives):
+    for t, search_value in enumerate(search_values):
         K_new = sums.atom(t)
         if t == 0 and settings.start == "best":
             K = K_new * settings.eps
         else:
             K = _combine(F, K, K_new, settings)
-        history.append(_record(sums, F, K, t, objective))
+        history.append(_record(sums, F, K, t, search_value))
     # The identity steers the path; it is not part of the kernel that predicts.
     return K.padded()[FIRST_ATOM:], history
 
 
 def _record(
-    sums: PairSums, F: CenteredAlignment, K: Element, t: int, objective: float
+    sums: PairSums, F: CenteredAlignment, K: Element, t: int, search_value: float
 ) -> dict[str, Any]:
     """What `history_` and a callback are told of the iteration that led to K."""
     return {
         "iteration": t + 1,
         "kernel": sums.kernel(t),
         "eta": float(K.padded()[FIRST_ATOM + t]),
-        "objective": objective,
-        "alignment": F.value(K),
+        "objective": F.value(K),
+        "search_value": search_value,
         "weights": K.padded()[FIRST_ATOM : FIRST_ATOM + t + 1].tolist(),
     }
 

@@ -3,7 +3,7 @@
 1. start from the kernel with the largest y'G(sigma)y (or five spread over the box)
 2. c = (K + rho I)^-1 y, S = y'c
 3. sigma = argmax c'G(sigma)c =: m;  gap = delta / (S + delta), delta = m - c'Kc
-4. stop when gap <= tol, or S fell by a share below tol_fun, or after max_kernels iterations
+4. stop when gap <= tol, or S fell by a share below tol_fun, or after max_iter iterations
 5. lambda = argmin_{0 <= lambda <= 1} S((1 - lambda) K + lambda G(sigma))
 6. K <- (1 - lambda) K + lambda G(sigma)
 7. (corrective) all weights anew
@@ -20,7 +20,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram.quadratic_form import FormObjective, QuadraticForm, quadratic_forms
-from kernalign.kernels import BaseKernel, Family, SearchSpace
+from kernalign.kernels import Family, FamilyMember, SearchSpace
 from kernalign.solvers.callback import Callback, asked_to_stop
 from kernalign.solvers.dc_search import certified_search
 from kernalign.solvers.hull_weights import best_risk_weights
@@ -56,7 +56,7 @@ class RiskSettings:
     corrective: bool = False
     tol: float = 1e-3
     tol_fun: float = 1e-5
-    max_kernels: int = 100
+    max_iter: int = 100
     n_starts: int = 3
 
 
@@ -116,9 +116,9 @@ class HullSearch:
             else None
         )
 
-    def kernel(self, atom: Atom | Candidate) -> BaseKernel:
+    def kernel(self, atom: Atom | Candidate) -> FamilyMember:
         family = self.families[atom.family]
-        return BaseKernel(family, family.from_search(atom.z))
+        return FamilyMember(family, family.from_search(atom.z))
 
     @property
     def doubtful(self) -> bool:
@@ -194,7 +194,7 @@ def descend(
     """Minimise S from K = 0, or from the mixture that a similar problem found."""
     settings = search.settings
     state = Descent(_start(search, risk, warm))
-    for t in range(1, settings.max_kernels + 1):
+    for t in range(1, settings.max_iter + 1):
         # 2. c and S belong to risk.K.   3. Inner search and certificate.
         found = search.best(risk.c, state.atoms)
         state.gap = risk.gap(found.upper)
@@ -268,11 +268,11 @@ def _reason(state: Descent, settings: RiskSettings) -> str | None:
     """Why to stop, if at all."""
     if state.gap <= settings.tol:
         return "tol"
-    S = [record["S"] for record in state.history]
+    S = [record["objective"] for record in state.history]
     patience = PATIENCE if settings.corrective else 1
     if len(S) > patience and S[-1 - patience] - S[-1] < settings.tol_fun * S[-1 - patience]:
         return "tol_fun"
-    return "max_kernels" if len(S) == settings.max_kernels else None
+    return "max_iter" if len(S) == settings.max_iter else None
 
 
 def _record(
@@ -282,7 +282,7 @@ def _record(
     weights = np.array([atom.weight for atom in state.atoms])
     return {
         "iteration": t,
-        "S": risk.value,
+        "objective": risk.value,
         "gap": state.gap,
         "kernel": kernel,
         "sigma": float(kernel.sigma[0]) if kernel.sigma.size == 1 else kernel.sigma.tolist(),

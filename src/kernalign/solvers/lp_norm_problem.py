@@ -86,7 +86,7 @@ class Iterate:
         return np.column_stack([machine.beta for machine in self.machines])
 
 
-class Problem:
+class LpNormProblem:
     """Lp-norm multiple kernel learning for one C.
 
     labels : (n, c) columns of -1 and +1.

@@ -12,9 +12,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 from kernalign._typing import Array
-from kernalign.solvers.lp_norm_problem import Iterate, Problem, normalised
+from kernalign.solvers.lp_norm_problem import Iterate, LpNormProblem, normalised
 
-Solver = Callable[[Problem, Iterate], Iterator[Iterate]]
+Solver = Callable[[LpNormProblem, Iterate], Iterator[Iterate]]
 #: 1'alpha and q/2 of a machine: J(theta) >= 1'alpha - theta'q/2. Keeps no n x n matrix alive.
 Cut = tuple[float, Array]
 
@@ -23,7 +23,7 @@ TRIALS = 8
 GOLDEN = (np.sqrt(5) - 1) / 2
 
 
-def newton(problem: Problem, start: Iterate) -> Iterator[Iterate]:
+def newton(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
     """To the minimum of the second-order model of J, shortened until J falls.
 
     J is piecewise smooth, and close to the optimum each round gains several digits (Chapelle and
@@ -40,7 +40,7 @@ def newton(problem: Problem, start: Iterate) -> Iterator[Iterate]:
         now = found
 
 
-def alternating(problem: Problem, start: Iterate) -> Iterator[Iterate]:
+def alternating(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
     """Machines at fixed weights, weights at fixed machines in closed form (Kloft et al. 2011).
 
     theta_m <- |w_m|^(2/(p+1)) / (sum_k |w_k|^(2p/(p+1)))^(1/p)
@@ -52,7 +52,7 @@ def alternating(problem: Problem, start: Iterate) -> Iterator[Iterate]:
         yield now
 
 
-def reduced_gradient(problem: Problem, start: Iterate) -> Iterator[Iterate]:
+def reduced_gradient(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
     """SimpleMKL (Rakotomamonjy et al. 2008): descent along the simplex, golden-section steps."""
     now, precision = start, 0.1
     while True:
@@ -64,7 +64,7 @@ def reduced_gradient(problem: Problem, start: Iterate) -> Iterator[Iterate]:
             precision = max(precision / 10, 1e-8)
 
 
-def cutting_plane(problem: Problem, start: Iterate) -> Iterator[Iterate]:
+def cutting_plane(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
     """The semi-infinite linear program (Sonnenburg et al. 2006), stabilised.
 
     Each machine gives a cut J(theta) >= 1'alpha - theta'q/2. The next weights minimise the largest
@@ -89,7 +89,7 @@ def cutting_plane(problem: Problem, start: Iterate) -> Iterator[Iterate]:
 # -- steps ----------------------------------------------------------------------------------------
 
 
-def _opened(problem: Problem, now: Iterate) -> Iterate:
+def _opened(problem: LpNormProblem, now: Iterate) -> Iterate:
     """The iterate, or one near it without weights so small that the closed form keeps them so."""
     opened = problem.opened(now.theta)
     locked = now.theta < 0.5 * opened if problem.p == 1 else now.theta == 0
@@ -97,7 +97,7 @@ def _opened(problem: Problem, now: Iterate) -> Iterate:
 
 
 def _towards(
-    problem: Problem, now: Iterate, target: Array, cuts: list[Cut] | None = None
+    problem: LpNormProblem, now: Iterate, target: Array, cuts: list[Cut] | None = None
 ) -> Iterate | None:
     """A step towards `target` that lowers J and leaves less than half its slope; else None.
 
@@ -164,7 +164,7 @@ def _lowest(cuts: list[Cut], centre: Array, radius: float) -> tuple[Array, float
     return theta / theta.sum(), unit * float(found.x[M])
 
 
-def _reduced_gradient_round(problem: Problem, now: Iterate, precision: float) -> Iterate:
+def _reduced_gradient_round(problem: LpNormProblem, now: Iterate, precision: float) -> Iterate:
     """One descent direction followed as far as weights reach zero, then a line search along it."""
     gradient = -now.q / (np.linalg.norm(now.q) or 1.0)
     pivot = int(now.theta.argmax())
@@ -188,7 +188,7 @@ def _reduced_gradient_round(problem: Problem, now: Iterate, precision: float) ->
 
 
 def _golden_section(
-    problem: Problem, now: Iterate, direction: Array, longest: float, precision: float
+    problem: LpNormProblem, now: Iterate, direction: Array, longest: float, precision: float
 ) -> Iterate:
     """The best of the points tried on [0, longest], until the bracket is a small share of it."""
 

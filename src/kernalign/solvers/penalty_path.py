@@ -27,7 +27,7 @@ WIDEST = 10.0
 
 
 @dataclass(frozen=True)
-class Problem:
+class AlignmentProblem:
     """Families, where to search them and how, for one lambda."""
 
     families: list[Family]
@@ -41,12 +41,12 @@ class Problem:
         return continuous_alignment(sums, self.spaces, self.settings, warm)
 
 
-def penalised_problem(ground: Ground, penalty: float, settings: Settings) -> Problem:
+def penalised_problem(ground: Ground, penalty: float, settings: Settings) -> AlignmentProblem:
     """The problem for one lambda; infinity ties the parameters of each family."""
     if np.isinf(penalty):
-        return Problem(ground.tied, ground.tied_spaces, settings)
+        return AlignmentProblem(ground.tied, ground.tied_spaces, settings)
     if penalty == 0:
-        return Problem(ground.families, ground.spaces, settings)
+        return AlignmentProblem(ground.families, ground.spaces, settings)
     spaces = list(ground.spaces)
     terms: list[Penalty | None] = [None] * len(spaces)
     for f, (family, tied) in enumerate(zip(ground.families, ground.tied, strict=True)):
@@ -54,7 +54,7 @@ def penalised_problem(ground: Ground, penalty: float, settings: Settings) -> Pro
             widest = float(tied.from_search(ground.tied_spaces[f].upper)[0])
             spaces[f] = _finite(family, spaces[f], widest)
             terms[f] = _deviation(family, penalty)
-    return Problem(ground.families, spaces, replace(settings, penalties=terms))
+    return AlignmentProblem(ground.families, spaces, replace(settings, penalties=terms))
 
 
 def _finite(family: Family, space: SearchSpace, widest: float) -> SearchSpace:

@@ -1,11 +1,11 @@
 """Kernel weights learned by kernel ridge regression (Cortes, Mohri and Rostamizadeh, 2009a).
 
 min_mu F(mu) = <Y, (K_mu + rho W^-1)^-1 Y>,   K_mu = sum_k mu_k K_k / s_k,   rho = 1/C,
-over mu = mu0 + x with x >= 0 and |x|_q <= radius, W the weights of the rows.
+over mu = mu0 + x with x >= 0 and |x|_p <= radius, W the weights of the rows.
 
 F is convex with dF/dmu_k = -v_k, v_k = <alpha, K_k alpha>, alpha = (K_mu + rho W^-1)^-1 Y. Since F
 is also the maximum over alpha of 2<alpha, Y> - rho <alpha, W^-1 alpha> - mu'v(alpha), scaling alpha
-bounds the minimum from below: with delta = mu0'v + radius |v|_q* - mu'v, F* >= F^2 / (F + delta).
+bounds the minimum from below: with delta = mu0'v + radius |v|_p* - mu'v, F* >= F^2 / (F + delta).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class RidgeProblem:
-    """F over the weights mu = mu0 + x, x >= 0, |x|_q <= radius.
+    """F over the weights mu = mu0 + x, x >= 0, |x|_p <= radius.
 
     Y : (n, c) responses;  noise : (n,) the diagonal rho / w_i;  mu0 : (M,).
     """
@@ -49,7 +49,7 @@ class RidgeProblem:
     noise: Array
     mu0: Array
     radius: float
-    norm: int
+    p: int
 
     def fit(self, K: Array) -> Fit:
         """Kernel ridge regression with the Gram matrix K, which is overwritten."""
@@ -76,12 +76,12 @@ class RidgeProblem:
     def start(self) -> Array:
         """Equal x on the outer boundary."""
         M = self.mu0.size
-        return self.mu0 + self.radius / M ** (1 / self.norm)
+        return self.mu0 + self.radius / M ** (1 / self.p)
 
     def farthest(self, v: Array) -> Array:
         """argmax of mu'v over the set of weights."""
         mu = self.mu0.copy()
-        if self.norm == 1:
+        if self.p == 1:
             mu[int(v.argmax())] += self.radius
         elif v.any():
             mu += self.radius * v / np.linalg.norm(v)
@@ -89,7 +89,7 @@ class RidgeProblem:
 
     def excess(self, mu: Array, v: Array) -> float:
         """delta = max_{mu'} (mu' - mu)'v >= 0."""
-        dual = float(v.max() if self.norm == 1 else np.linalg.norm(v))
+        dual = float(v.max() if self.p == 1 else np.linalg.norm(v))
         return max(0.0, float((self.mu0 - mu) @ v) + self.radius * dual)
 
 
@@ -107,7 +107,7 @@ class Solution:
 def fixed_point(
     stack: GramStack, problem: RidgeProblem, mu: Array, tol: float, max_iter: int
 ) -> Solution:
-    """Minimise F for q = 2, where mu = mu0 + radius v / |v| at the optimum.
+    """Minimise F for p = 2, where mu = mu0 + radius v / |v| at the optimum.
 
     repeat  v from alpha;  mu = mu0 + radius v / |v|;  alpha <- eta alpha + (1 - eta) alpha(mu)
     """
@@ -145,7 +145,7 @@ def fixed_point(
 def newton(
     stack: GramStack, problem: RidgeProblem, mu: Array, tol: float, max_iter: int
 ) -> Solution:
-    """Minimise F for q = 1 by Newton steps on the simplex, each halved until F falls.
+    """Minimise F for p = 1 by Newton steps on the simplex, each halved until F falls.
 
     With A = L L', Z_k = L^-1 K_k alpha and b = L^-1 Y the gradient is -Z'b and the Hessian 2 Z'Z:
     the quadratic model of F at mu has its minimum where |Z (mu' - mu) - b/2| has it.
