@@ -12,9 +12,8 @@ FILES = sorted(ROOT.rglob("*.py"))
 #: From the bottom up: a layer may import those before it in this list, and itself.
 CORE = ["kernels", "gram", "criteria", "solvers", "features", "machines", "learners"]
 LAYERS = [
-    *CORE[:-1],
-    "distributed",
-    CORE[-1],
+    "rows",
+    *CORE,
     "estimators",
     "persistence",
     "plots",
@@ -104,7 +103,7 @@ def test_detector_sees_every_form_of_import():
     assert found["kernalign.solvers.inner_search"] is False
     assert found["dask.array"] is False
     assert found["torch"] is True
-    assert forbidden("gram") == {f"kernalign.{n}" for n in LAYERS[2:]}
+    assert forbidden("gram") == {f"kernalign.{n}" for n in LAYERS[3:]}
 
 
 @every_file
@@ -151,7 +150,28 @@ def test_dask_is_imported_in_one_file():
         for name, _ in imports(parsed(path), path)
         if is_within(name, "dask") or is_within(name, "distributed")
     }
-    assert found == {"distributed/dask.py"}
+    assert found == {"rows/dask.py"}
+
+
+@every_file
+def test_nobody_knows_where_rows_are(path):
+    """Rows that are not in memory are known to the package `rows`, and entered through one door."""
+    if layer_of(path) == "rows":
+        return
+    names = {name for name, _ in imports(parsed(path), path)}
+    assert not any(is_within(name, "kernalign.rows.dask") for name in names)
+    kinds = {name for name in names if name.startswith("kernalign.rows")}
+    assert not {"Rows", "ArrayRows", "Source"} & {name.rpartition(".")[2] for name in kinds}
+
+
+def test_one_door_to_dask():
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in FILES
+        for name, _ in imports(parsed(path), path)
+        if is_within(name, "kernalign.rows.dask")
+    }
+    assert found == {"rows/input.py"}
 
 
 @every_file

@@ -14,25 +14,30 @@ from kernalign._typing import Array
 
 def check_rows(estimator: BaseEstimator, X: Any) -> Array:
     """Rows to predict, with the columns that `fit` saw."""
-    _refuse_text(X)
+    refuse_text(X)
     rows: Array = validate_data(estimator, X, reset=False, dtype=np.float64)
     return rows
 
 
 def check_labelled_rows(estimator: BaseEstimator, X: Any, y: Any, **options: Any) -> Any:
     """(X, y) as finite arrays; sets `n_features_in_` and `feature_names_in_`."""
-    if y is None:
-        raise ValueError(
-            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
-        )
-    _refuse_text(X)
-    _check_labels(np.asarray(y), numbers_only=options.get("y_numeric", False))
+    check_given(estimator, y)
+    refuse_text(X)
+    check_labels(np.asarray(y), numbers_only=options.get("y_numeric", False))
     return validate_data(
         estimator, X, y, reset=True, dtype=np.float64, ensure_min_samples=2, **options
     )
 
 
-def _refuse_text(X: Any) -> None:
+def check_given(estimator: BaseEstimator, y: Any) -> None:
+    """Whether there are labels."""
+    if y is None:
+        raise ValueError(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None."
+        )
+
+
+def refuse_text(X: Any) -> None:
     """Name the column, and the row, that hold text."""
     columns = getattr(X, "columns", None)
     if columns is not None and hasattr(X, "shape"):
@@ -54,7 +59,7 @@ def _refuse_text_in(values: Any, where: str) -> None:
             )
 
 
-def _check_labels(y: Any, numbers_only: bool) -> None:
+def check_labels(y: Any, numbers_only: bool) -> None:
     """Labels of one kind, so that they can be told apart and put in order."""
     if y.dtype.kind not in "OUST" or y.ndim != 1:
         return

@@ -2,7 +2,8 @@
 
 import pytest
 
-from kernalign.gram import blocks, dictionary, pairs
+from kernalign.gram import blocks, dictionary
+from kernalign.rows import pairs
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from kernalign._threads import (
     map_tasks,
     thread_count,
 )
-from kernalign.gram import blocks, pairs
+from kernalign.gram import blocks
+from kernalign.rows import pairs
 from tests.gram.dense import setup
 from tests.gram.spaces import SPACES
 from tests.kernels.families import named

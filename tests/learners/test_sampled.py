@@ -15,7 +15,7 @@ from kernalign import (
 )
 from kernalign.gram import Target
 from kernalign.gram.centring import size_and_alignment
-from kernalign.learners.sampled import stratified_order
+from kernalign.gram.sampling import stratified_order
 
 
 def problem(n=4000, seed=0):

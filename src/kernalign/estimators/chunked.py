@@ -6,22 +6,17 @@ import numbers
 from functools import partial
 from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
-
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_weights
-from kernalign.distributed.dask import DaskRows, column_names, gathered, map_rows_of
+from kernalign._validation import check_choice
 from kernalign.estimators.linear import LinearStages
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.stages import Problem
-from kernalign.gram.pairs import rows_of
+from kernalign.rows import as_rows
+from kernalign.rows.input import labelled_rows, of_rows
 
 
 def labelled_chunks(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array]:
     """Rows of positive weight where they are, and their labels and weights in memory."""
-    if y is None:
-        raise ValueError(f"{type(model).__name__} requires y to be passed, but y is None.")
     check_choice(model, "nested", (True, False))
     check_choice(model, "solver", ("auto", "nystroem", "fourier"))
     if not isinstance(model.cv, numbers.Integral) or model.cv < 2:
@@ -29,18 +24,9 @@ def labelled_chunks(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any
             f"The 'cv' parameter of {type(model).__name__} must be an int in [2, inf) on a Dask "
             f"array. Got {model.cv!r} instead."
         )
-    rows = DaskRows.of(X)
-    names = column_names(X)
-    model.n_features_in_ = rows.shape[1]
-    if names is not None:
-        model.feature_names_in_ = names
-    elif hasattr(model, "feature_names_in_"):
-        del model.feature_names_in_
-    labels = gathered(y, "y", len(rows))
-    given = None if sample_weight is None else gathered(sample_weight, "sample_weight", len(rows))
-    weight = check_weights(given, rows)
+    rows, labels, weight = labelled_rows(model, X, y, sample_weight)
     used = weight > 0
-    return rows_of(rows, used), labels[used], weight[used]
+    return as_rows(rows).subset(used), labels[used], weight[used]
 
 
 def stages_on_chunks(model: Any, problem: Problem, loss: Loss) -> LinearStages:
@@ -59,25 +45,13 @@ def stages_on_chunks(model: Any, problem: Problem, loss: Loss) -> LinearStages:
 
 def on_chunks(model: Any, method: str, X: Any, width: int | None, dtype: Any) -> Any:
     """A method of a fitted model on every chunk, as a Dask array."""
-    check_is_fitted(model)
-    if column_names(X) is not None:
-        _check_feature_names(model, X._meta, reset=False)
-    found = X.shape[1]
-    if found != model.n_features_in_:
-        raise ValueError(
-            f"X has {found} features, but {type(model).__name__} is expecting "
-            f"{model.n_features_in_} features as input."
-        )
-    shape = () if width is None else (width,)
-    return map_rows_of(X, partial(_call, model, method, shape, dtype), width, dtype)
+    return of_rows(model, X, partial(_call, model, method), width, dtype)
 
 
-def _call(model: Any, method: str, shape: tuple[int, ...], dtype: Any, chunk: Any) -> Any:
-    if not len(chunk):
-        return np.empty((0, *shape), dtype=dtype)
+def _call(model: Any, method: str, rows: Array) -> Any:
     if hasattr(model, "feature_names_in_"):
-        # A chunk of a data frame is an array by now; the model wants its names.
+        # Chunks of a data frame are arrays by now; the model wants its names.
         import pandas
 
-        chunk = pandas.DataFrame(chunk, columns=model.feature_names_in_)
-    return getattr(model, method)(chunk)
+        return getattr(model, method)(pandas.DataFrame(rows, columns=model.feature_names_in_))
+    return getattr(model, method)(rows)

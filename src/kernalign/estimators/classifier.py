@@ -19,7 +19,6 @@ from kernalign._validation import (
     check_weights,
 )
 from kernalign._warnings import SelectionWarning, find_stack_level
-from kernalign.distributed.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
 from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
@@ -33,6 +32,7 @@ from kernalign.machines.dual import (
     RidgeClassifier,
     SupportVectorClassifier,
 )
+from kernalign.rows.input import source_of
 
 
 class KernelClassifier(ClassifierMixin, KernelPredictor):
@@ -128,7 +128,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
-        if is_dask(X):
+        if source_of(X) is not None:
             return self._fit_on_chunks(X, y, sample_weight)
         X, y = check_labelled_rows(self, X, y)
         check_classification_targets(y)
@@ -230,21 +230,21 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: (n,) for two classes, positive for the second; (n, classes) for more."""
-        if is_dask(X):
+        if source_of(X) is not None:
             width = len(self.classes_) if len(self.classes_) > 2 else None
             return on_chunks(self, "decision_function", X, width, float)
         return self._outputs(X)
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
-        if is_dask(X):
+        if source_of(X) is not None:
             return on_chunks(self, "predict", X, None, self.classes_.dtype)
         decision = self.decision_function(X)
         return self.classes_[predicted_codes(decision)]
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
-        if is_dask(X):
+        if source_of(X) is not None:
             return on_chunks(self, "predict_proba", X, len(self.classes_), float)
         decision = self.decision_function(X)
         return self.calibration_.probabilities(decision)

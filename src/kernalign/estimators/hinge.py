@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 
+from kernalign._memory import working_memory
 from kernalign._typing import Array
 from kernalign.estimators.losses import Loss
 from kernalign.features import FeatureMap
@@ -30,7 +30,7 @@ PRECISION = np.float32
 def features_fit(rows: int, n_features: int) -> bool:
     """Whether features of all rows may be kept."""
     needed = rows * n_features * np.dtype(PRECISION).itemsize
-    return bool(needed <= get_config()["working_memory"] * 2**20)
+    return needed <= working_memory()
 
 
 class HingePath:

@@ -27,16 +27,17 @@ from kernalign.features import (
     NystroemMap,
     has_exact_features,
 )
-from kernalign.gram import RemoteRows, Target
+from kernalign.gram import Target
+from kernalign.gram.sampling import stratified_order
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.kernels.base import FeatureFamily, is_scalar
 from kernalign.learners import ContinuousAlignment, Learner, Sampled
-from kernalign.learners.sampled import stratified_order
 from kernalign.machines import LinearModel, NormalEquations, SquaredHinge, normal_equations
 from kernalign.machines.conjugate_gradients import ridge_by_conjugate_gradients
 from kernalign.machines.dual import scores
 from kernalign.machines.least_squares import outputs
 from kernalign.machines.model import DualModel
+from kernalign.rows import as_rows
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 #: Up to this many rows "auto" is exact.
@@ -114,7 +115,7 @@ class LinearStages(Stages):
             # The interval is in the history; only who asks for a sample is warned of its size.
             if not isinstance(learner, Sampled):
                 warnings.simplefilter("ignore", SampleWarning)
-            remote = isinstance(problem.X, RemoteRows)
+            remote = not as_rows(problem.X).in_memory
             sampled = on_sample(learner, self.n_rows, remote, rows_held_out(problem, cv))
             self.fitted = clone(sampled).fit_target(
                 problem.X, problem.target, problem.feature_names
@@ -127,7 +128,7 @@ class LinearStages(Stages):
 
     def _keeps(self, problem: Problem) -> bool:
         """Whether there are classes, and their features can be kept."""
-        if not self.n_classes or isinstance(problem.X, RemoteRows) or self.solver == "cg":
+        if not self.n_classes or not as_rows(problem.X).in_memory or self.solver == "cg":
             return False
         number = self.n_components
         if self.solver == "fourier":
@@ -296,8 +297,7 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
     one_pass = bool(members) and all(is_scalar(member) for member in members)
     largest = STREAMED_SAMPLE if one_pass else DENSE_SAMPLE
     if remote:
-        everywhere = one_pass and all(member.columns is None for member in members)
-        whole = everywhere and n <= largest
+        whole = one_pass and n <= largest
         return learner if whole else Sampled(learner, max_rows=min(largest, max(n - free, 2)))
     if n <= largest and not free:
         return learner
@@ -317,7 +317,7 @@ def rows_held_out(problem: Problem, cv: Any) -> int:
     have their turn: few rows in memory, or folds that the user gave."""
     n = len(problem.X)
     given = not isinstance(cv, numbers.Integral)
-    if given or (n <= FOLDS_ROWS and not isinstance(problem.X, RemoteRows)):
+    if given or (n <= FOLDS_ROWS and as_rows(problem.X).in_memory):
         return 0
     return max(1, min(n // int(cv), HELD_OUT))
 

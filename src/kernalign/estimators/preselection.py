@@ -13,9 +13,9 @@ from kernalign._typing import Array, IntArray
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.selection import Selection, Split, select
 from kernalign.estimators.stages import Problem, Stages, TwoStages
+from kernalign.gram.sampling import stratified_order
 from kernalign.learners import Learner
 from kernalign.learners.base import generator
-from kernalign.learners.sampled import stratified_order
 from kernalign.machines.dual import RidgeClassifier, RidgeRegressor
 
 #: Rows that decide between kernels, and their folds: as exact as for few rows, at a fixed cost.

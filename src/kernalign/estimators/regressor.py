@@ -11,7 +11,6 @@ from sklearn.model_selection import KFold, check_cv
 
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_labelled_rows, check_weights
-from kernalign.distributed.dask import is_dask
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
 from kernalign.estimators.losses import NUMBERS
@@ -24,6 +23,7 @@ from kernalign.machines.dual import (
     RidgeRegressor,
     SupportVectorRegressor,
 )
+from kernalign.rows.input import source_of
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {
@@ -99,7 +99,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
-        if is_dask(X):
+        if source_of(X) is not None:
             return self._fit_on_chunks(X, y, sample_weight)
         X, y = check_labelled_rows(self, X, y, y_numeric=True)
         check_choice(self, "nested", (True, False))
@@ -171,7 +171,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     def predict(self, X: Any) -> Array:
         """The response of each row."""
-        if is_dask(X):
+        if source_of(X) is not None:
             return on_chunks(self, "predict", X, None, float)
         return self._outputs(X) * self._spread + self._offset
 

@@ -21,10 +21,11 @@ from sklearn.exceptions import ConvergenceWarning
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
-from kernalign.gram import RemoteRows, Target
+from kernalign.gram import Target
 from kernalign.gram.centring import cross_alignment
 from kernalign.learners import Learner
 from kernalign.machines.dual import Machine, warn_if_stopped
+from kernalign.rows import as_rows
 
 
 @dataclass(frozen=True)
@@ -39,20 +40,13 @@ class Problem:
     index: Any = None
 
     def rows(self, index: Any) -> Problem:
-        X = self.X
-        if isinstance(X, RemoteRows):
-            mask = np.zeros(len(X), dtype=bool)
-            mask[index] = True
-            # A subset keeps the order of the rows, and so must its labels.
-            index = np.flatnonzero(mask)
-            part: Any = X.subset(mask)
-        else:
-            part = X[index]
-        return Problem(part, self.y[index], self.target.rows(index), self.feature_names, index)
+        """Some rows, left where they are."""
+        X = as_rows(self.X).subset(index)
+        return Problem(X, self.y[index], self.target.rows(index), self.feature_names, index)
 
     def fetched(self, index: Any) -> Problem:
         """Some rows, in memory wherever the others are."""
-        X, target = self.X[index], self.target.rows(index)
+        X, target = as_rows(self.X).take(index), self.target.rows(index)
         return Problem(X, self.y[index], target, self.feature_names, index)
 
 

@@ -15,8 +15,8 @@ from scipy.linalg import cholesky, solve_triangular
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.features.combination import combined_gram
-from kernalign.gram.pairs import RemoteRows
 from kernalign.kernels import LearnedKernel
+from kernalign.rows import as_rows
 
 METHODS = ("pivots", "kmeans++", "uniform")
 #: Landmarks are drawn from this many candidates each, and from this many in all at least.
@@ -30,7 +30,7 @@ SHARE, BLOCK, COLUMNS = 0.05, 128, 512
 
 def choose_landmarks(
     kernel: LearnedKernel,
-    X: Array | RemoteRows,
+    X: Any,
     number: int,
     rng: np.random.Generator,
     method: str = "pivots",
@@ -51,17 +51,16 @@ def choose_landmarks(
     return landmarks
 
 
-def _candidates(X: Array | RemoteRows, number: int, rng: np.random.Generator) -> Array:
+def _candidates(X: Any, number: int, rng: np.random.Generator) -> Array:
     """Distinct rows, drawn without replacement where there are more than enough."""
-    if len(X) > 2 * number:
-        X = X[np.sort(rng.choice(len(X), 2 * number, replace=False))]
-    elif isinstance(X, RemoteRows):
-        X = X[np.arange(len(X))]
-    _, first = np.unique(X, axis=0, return_index=True)
+    n = len(X)
+    drawn = np.sort(rng.choice(n, 2 * number, replace=False)) if n > 2 * number else np.arange(n)
+    rows = as_rows(X).take(drawn)
+    _, first = np.unique(rows, axis=0, return_index=True)
     if first.size > number:
         first = rng.choice(first, number, replace=False)
-    rows: Array = X[np.sort(first)]
-    return rows
+    distinct: Array = rows[np.sort(first)]
+    return distinct
 
 
 def pivots(kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generator) -> IntArray:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.linalg import cholesky
 
@@ -9,7 +11,6 @@ from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
 from kernalign.features.combination import combined_gram
 from kernalign.features.landmarks import choose_landmarks
-from kernalign.gram.pairs import RemoteRows
 from kernalign.kernels import LearnedKernel
 
 #: Added to the diagonal of k(Z, Z), as a share of its largest entry, and raised until the
@@ -42,7 +43,7 @@ class NystroemMap(FeatureMap):
     def on(
         cls,
         kernel: LearnedKernel,
-        X: Array | RemoteRows,
+        X: Any,
         number: int,
         rng: np.random.Generator,
         method: str = "pivots",

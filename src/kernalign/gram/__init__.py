@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from kernalign._typing import Array
 from kernalign.gram.base import Element, PairSums, Probe
 from kernalign.gram.blocks import BlockSums
 from kernalign.gram.factored import FeatureSums
 from kernalign.gram.onepass import OnePassSums
-from kernalign.gram.pairs import RemoteRows
 from kernalign.gram.target import Target
 from kernalign.kernels import Family, FeatureFamily, SearchSpace
 from kernalign.kernels.base import is_scalar
+from kernalign.rows import as_rows
 
-__all__ = ["Element", "PairSums", "Probe", "RemoteRows", "Target", "pair_sums"]
+__all__ = ["Element", "PairSums", "Probe", "Target", "check_summable", "pair_sums"]
 
 #: Dense blocks need about this many arrays of n^2 / 2 numbers at once.
 _DENSE_ARRAYS = 6
@@ -25,24 +25,18 @@ DENSE_BYTES = 8 << 30
 def pair_sums(
     families: Sequence[Family],
     spaces: Sequence[SearchSpace],
-    X: Array | RemoteRows,
+    X: Any,
     target: Target,
 ) -> PairSums:
     """The cheapest exact way to sum over pairs for these families on these rows."""
     target = target.counted()
+    check_summable(families, X)
     features = [family for family in families if isinstance(family, FeatureFamily)]
-    if len(features) == len(families) and not isinstance(X, RemoteRows):
+    if len(features) == len(families):
         return FeatureSums(features, X, target)
     scalars = [family for family in families if is_scalar(family)]
-    whole = all(family.columns is None for family in families)
-    if len(scalars) == len(families) and (whole or not isinstance(X, RemoteRows)):
+    if len(scalars) == len(families):
         return OnePassSums(scalars, spaces, X, target)
-    if isinstance(X, RemoteRows):
-        raise ValueError(
-            f"Learning {', '.join(type(f).__name__ for f in families)} on rows that are not in "
-            "memory takes families of one parameter that see all columns, such as Gaussian(). For "
-            "others learn on a sample: Sampled(learner)."
-        )
     needed = _DENSE_ARRAYS * 4 * len(X) ** 2
     if needed > DENSE_BYTES:
         raise ValueError(
@@ -52,3 +46,13 @@ def pair_sums(
             "one parameter such as Gaussian()."
         )
     return BlockSums(families, X, target)
+
+
+def check_summable(families: Sequence[Family], X: Any) -> None:
+    """Refuse families whose sums take more than one pass, for rows that are not in memory."""
+    if not as_rows(X).in_memory and not all(is_scalar(family) for family in families):
+        raise ValueError(
+            f"Learning {', '.join(type(f).__name__ for f in families)} on rows that are not in "
+            "memory takes families of one parameter, such as Gaussian(). For others learn on a "
+            "sample: Sampled(learner)."
+        )

@@ -8,25 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dgemm
 
 from kernalign._typing import Array
 from kernalign.gram.centring import cosine
-from kernalign.gram.pairs import (
-    Pass,
-    RemoteRows,
-    Share,
-    Summary,
-    cut,
-    pass_over_pairs,
-    room_for,
-    tile_pairs,
-)
 from kernalign.gram.target import Target
+from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
 from kernalign.kernels import FamilyMember
 from kernalign.kernels.base import is_scalar
+from kernalign.rows.pairs import Pass, Share, Summary
 
 #: Bytes of the tile stack (all kernels on one tile) that one thread works on.
 STACK_BYTES = 1 << 20
@@ -52,9 +45,7 @@ class CentredProducts:
         return cosine(inner, float(np.sqrt(max(square, 0.0))), target.norm)
 
 
-def dictionary_products(
-    kernels: Sequence[FamilyMember], X: Array | RemoteRows, target: Target
-) -> CentredProducts:
+def dictionary_products(kernels: Sequence[FamilyMember], X: Any, target: Target) -> CentredProducts:
     """All inner products of `kernels` with each other, the target and the identity."""
     found = pass_over_pairs(DictionaryPass(list(kernels)), X, target)
     assert found.products is not None

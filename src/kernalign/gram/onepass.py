@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
@@ -16,7 +17,6 @@ from scipy.interpolate import BSpline, make_interp_spline
 from kernalign._typing import Array
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET, Element, PairSums, Probe
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
-from kernalign.gram.pairs import RemoteRows
 from kernalign.gram.semigroup import gamma_step, semigroup_products
 from kernalign.gram.target import Target
 from kernalign.kernels import FamilyMember, SearchSpace
@@ -33,7 +33,7 @@ class OnePassSums(PairSums):
         self,
         families: Sequence[ScalarFamily],
         spaces: Sequence[SearchSpace],
-        X: Array | RemoteRows,
+        X: Any,
         target: Target,
     ):
         super().__init__(families, target)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from kernalign._typing import IntArray
+from kernalign._typing import Array, IntArray
 from kernalign.gram import Target
+from kernalign.rows import as_rows
 
 
 def split_in_proportion(
     target: Target, fraction: float, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
     """Rows to keep and a fraction of rows held out, each class in proportion."""
-    n = len(target.weight)
-    key = rng.random(n)
-    # Rows of a class are neighbours in this order, so a regular comb cuts each in proportion.
-    order = np.lexsort([key, *target.values.T])
+    by_value, _ = _by_value(target, rng)
+    n = len(by_value)
     held = np.zeros(n, dtype=bool)
-    held[order] = np.diff(np.floor(np.arange(n + 1) * fraction + 0.5)) > 0
+    # Rows of a class are neighbours in this order, so a regular comb cuts each in proportion.
+    held[by_value] = np.diff(np.floor(np.arange(n + 1) * fraction + 0.5)) > 0
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
@@ -25,3 +27,41 @@ def rows_in_proportion(target: Target, most: int, rng: np.random.Generator) -> I
     """At most so many rows, each class in proportion; all of them where there are no more."""
     n = len(target.weight)
     return np.arange(n) if n <= most else split_in_proportion(target, most / n, rng)[1]
+
+
+def rows_in_memory(
+    X: Any, target: Target, most: int, rng: np.random.Generator
+) -> tuple[Array, Target]:
+    """All rows that are in memory already, or at most so many of those elsewhere."""
+    rows = as_rows(X)
+    if rows.in_memory:
+        return X, target
+    index = rows_in_proportion(target, most, rng)
+    return rows.take(index), target.rows(index)
+
+
+def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
+    """The rows in an order of which every beginning holds the classes in proportion.
+
+    A response, with its many values, is cut into as many strata as there are few rows.
+    """
+    by_value, key = _by_value(target, rng)
+    n = len(by_value)
+    values = target.values[by_value]
+    fresh = np.r_[True, (values[1:] != values[:-1]).any(axis=1)]
+    stratum = np.cumsum(fresh) - 1
+    if stratum[-1] >= n // 20:
+        return np.argsort(key)
+    # The i-th of the m rows of a class goes to (i + u) / m: evenly spread over the order.
+    counts = np.bincount(stratum)
+    within = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
+    position = (within + rng.random(counts.size)[stratum]) / counts[stratum]
+    order: IntArray = by_value[np.argsort(position, kind="stable")]
+    return order
+
+
+def _by_value(target: Target, rng: np.random.Generator) -> tuple[IntArray, Array]:
+    """The rows sorted by their values, at random among equals, and the random numbers."""
+    key = rng.random(len(target.weight))
+    order: IntArray = np.lexsort([key, *target.values.T])
+    return order, key

@@ -8,22 +8,17 @@ sums r_i and Y_c'K Y_c at the nodes: O(nG) numbers, and no n x n matrix.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from kernalign._typing import Array
 from kernalign.gram.dictionary import CentredProducts, centre_products
-from kernalign.gram.pairs import (
-    Pass,
-    RemoteRows,
-    Share,
-    cut,
-    pass_over_pairs,
-    room_for,
-    tile_pairs,
-)
 from kernalign.gram.target import Target
+from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
 from kernalign.kernels.base import ScalarFamily
+from kernalign.rows.pairs import Pass, Share
 
 #: Squaring doubles a relative error, so the exponential is taken anew after this many octaves: at
 #: 1e-10 of a value, of a kernel so narrow that centring cancels nothing.
@@ -41,7 +36,7 @@ def gamma_step(family: ScalarFamily) -> float:
 
 
 def semigroup_products(
-    family: ScalarFamily, sigmas: Array, X: Array | RemoteRows, target: Target
+    family: ScalarFamily, sigmas: Array, X: Any, target: Target
 ) -> CentredProducts:
     """Inner products of all members at `sigmas`, which fall by the factor of `gamma_step`.
 

@@ -15,8 +15,9 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.kernels._distances import SquaredDistances, middle
-from kernalign.kernels._scale import distance_range, spread
+from kernalign.kernels._scale import distance_range
 from kernalign.kernels.base import Family, FamilyMember, ScalarFamily, SearchSpace, Tiles
+from kernalign.rows import as_rows
 
 #: One bandwidth is scanned at this step of log sigma (eight steps an octave).
 LOG_STEP = np.log(2) / 8
@@ -122,7 +123,7 @@ class Radial(ScalarFamily):
                 f"The 'ard' parameter of {type(self).__name__} must be True or False. "
                 f"Got {self.ard!r} instead."
             )
-        self._scale = spread(X, weight)
+        self._scale = as_rows(X).spread(weight)
 
     def _feature_scale(self, d: int) -> Array:
         """s_k, the spread of each feature on the data the family was resolved on."""

@@ -14,13 +14,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeGuard, cast
+from typing import Any, Self, TypeGuard
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from kernalign._typing import Array
 from kernalign.kernels._columns import column_positions
+from kernalign.rows import columns_of
 
 #: (rows, columns, out) -> out: a number for each pair of a row and a column.
 Tiles = Callable[[slice, slice, Array], Array]
@@ -157,7 +158,7 @@ class Family(BaseEstimator, ABC):
                 f"The 'columns' parameter of {type(self).__name__} names columns: a kernel made by "
                 "hand takes positions, names are for fitting on a DataFrame."
             )
-        selected: Array = np.ascontiguousarray(X[:, cast(Any, columns)])
+        selected: Array = columns_of(X, columns)
         return selected
 
     def members(self) -> list[Family]:

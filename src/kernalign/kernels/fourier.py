@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels._scale import spread
 from kernalign.kernels.base import FeatureFamily, SearchSpace
+from kernalign.rows import as_rows
 
 #: By default frequencies reach up to one wave per this many points, on average.
 POINTS_PER_WAVE = 16
@@ -66,7 +66,7 @@ class Fourier(FeatureFamily):
         return np.full(len(X), 3.0)
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
-        self._scale = spread(X, weight)
+        self._scale = as_rows(X).spread(weight)
         self._origin = X[0].copy()
 
     def _from_origin(self, X: Array) -> Array:

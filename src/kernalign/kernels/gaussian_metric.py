@@ -8,9 +8,10 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign._validation import check_count
-from kernalign.kernels._scale import distance_range, spread
+from kernalign.kernels._scale import distance_range
 from kernalign.kernels.base import Family, SearchSpace
 from kernalign.kernels.gaussian import Gaussian
+from kernalign.rows import as_rows
 
 #: The largest entry of L searched, in units of one over the spread of its feature.
 LARGEST = 10.0
@@ -78,7 +79,7 @@ class GaussianMetric(Family):
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
         check_count(self, "rank")
-        self._scale = spread(X, weight)
+        self._scale = as_rows(X).spread(weight)
 
     def _feature_scale(self, d: int) -> Array:
         scale: Array = getattr(self, "_scale", np.ones(d))

@@ -7,10 +7,10 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import gen_batches
 
+from kernalign._memory import too_small, working_memory
 from kernalign._typing import Array
 from kernalign.kernels.base import FamilyMember
 
@@ -121,14 +121,10 @@ _ALIVE = 8
 
 def rows_within_budget(n_columns: int) -> int:
     """Rows of a block of `n_columns` that scikit-learn's `working_memory` allows."""
-    budget = get_config()["working_memory"] * 2**20
+    budget = working_memory()
     row = 8 * _ALIVE * max(1, n_columns)
     if budget < row:
-        raise ValueError(
-            f"working_memory={get_config()['working_memory']:g} MiB is too small for one row of "
-            f"{n_columns} kernel values. At least {row / 2**20:.3g} MiB work: "
-            "sklearn.set_config(working_memory=...)."
-        )
+        raise too_small(f"one row of {n_columns} kernel values", row)
     return int(budget // row)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels._scale import spread
 from kernalign.kernels.base import FeatureFamily, SearchSpace
+from kernalign.rows import as_rows
 
 
 class Linear(FeatureFamily):
@@ -25,7 +25,7 @@ class Linear(FeatureFamily):
         self.columns = columns
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
-        self._scale = spread(X, weight) * np.sqrt(X.shape[1])
+        self._scale = as_rows(X).spread(weight) * np.sqrt(X.shape[1])
 
     def _scaled(self, X: Array) -> Array:
         scaled: Array = X / getattr(self, "_scale", np.ones(X.shape[1]))

@@ -15,13 +15,12 @@ from sklearn.utils import check_random_state
 
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
-from kernalign._validation import check_labelled_rows, check_weights
-from kernalign.distributed.dask import DaskRows, column_names, gathered, is_dask
 from kernalign.gram import Target
 from kernalign.gram.labels import infer_target
-from kernalign.gram.pairs import rows_of
 from kernalign.kernels import LearnedKernel
 from kernalign.machines.model import DualModel
+from kernalign.rows import as_rows
+from kernalign.rows.input import labelled_rows
 from kernalign.solvers.callback import logger
 
 ALIGNMENT = "alignment with the labels"
@@ -89,38 +88,17 @@ class Learner(BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : (n, d) array or data frame
+        X : (n, d) array or data frame, of Dask for learners that take rows elsewhere
         y : (n,) classes or responses
             Whole numbers, like text and booleans, count as classes here; `KernelRegressor` takes
             them as a response.
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
         """
-        if is_dask(X):
-            X, y, sample_weight = self._remote(X, y, sample_weight)
-        else:
-            X, y = check_labelled_rows(self, X, y, multi_output=True)
-        weight = check_weights(sample_weight, X)
+        X, y, weight = labelled_rows(self, X, y, sample_weight, multi_output=True)
         with blocks_in_threads():
             target = infer_target(y, weight)
             return self.fit_target(X, target, getattr(self, "feature_names_in_", None))
-
-    def _remote(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
-        """Rows of a Dask array, left where they are, with their labels and weights."""
-        if not self.streams:
-            raise ValueError(
-                f"{type(self).__name__} needs rows in memory. On a Dask array learn on a sample: "
-                f"Sampled({type(self).__name__}(...))."
-            )
-        names = column_names(X)
-        rows = DaskRows.of(X)
-        self.n_features_in_ = rows.shape[1]
-        if names is not None:
-            self.feature_names_in_ = names
-        y = gathered(y, "y", len(rows))
-        if sample_weight is not None:
-            sample_weight = gathered(sample_weight, "sample_weight", len(rows))
-        return rows, y, sample_weight
 
     def learn_after(
         self,
@@ -143,9 +121,10 @@ class Learner(BaseEstimator, ABC):
 
         after : a simpler learner fitted to the same rows.
         """
+        self._check_place(X)
         used = target.weight > 0
         if not used.all():
-            X, target = rows_of(X, used), target.rows(used)
+            X, target = as_rows(X).subset(used), target.rows(used)
         began = time.perf_counter()
         with blocks_in_threads():
             if after is None:
@@ -164,9 +143,18 @@ class Learner(BaseEstimator, ABC):
             setattr(self, name, value)
         return self
 
+    def _check_place(self, X: Any) -> None:
+        if self.streams or as_rows(X).in_memory:
+            return
+        name = type(self).__name__
+        way_out = "take some of them into memory" if self.one_stage else f"Sampled({name}(...))"
+        raise ValueError(
+            f"{name} needs rows in memory. Got rows elsewhere, such as a Dask array: {way_out}."
+        )
+
     #: What `objective` in `history_` and `objective_` are, as a person reads it.
     objective_name: str = ALIGNMENT
-    #: Whether `learn` takes rows that are not in memory (`RemoteRows`).
+    #: Whether `learn` takes rows that are not in memory (`Rows`).
     streams: bool = False
     #: Whether learning the kernel also trains the machine (then `Learned.machine` is set).
     one_stage: bool = False

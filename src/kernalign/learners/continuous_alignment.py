@@ -13,7 +13,8 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
-from kernalign.gram import Target
+from kernalign.gram import Target, check_summable
+from kernalign.gram.sampling import rows_in_memory
 from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.kernels.tied import Ground
 from kernalign.learners.base import Learned, Learner, generator
@@ -21,6 +22,9 @@ from kernalign.solvers.callback import Callback, check_callback
 from kernalign.solvers.early_stopping import choose_length
 from kernalign.solvers.greedy import Settings
 from kernalign.solvers.penalty_path import PATH, Choice, choose_penalty, penalised_problem
+
+#: Rows that decide when to stop, where not all rows are in memory.
+STOPPING_ROWS = 4000
 
 
 class ContinuousAlignment(Learner):
@@ -54,7 +58,8 @@ class ContinuousAlignment(Learner):
         none, inf ties all parameters together. A sequence, or "path" for the paper's twenty
         values 10^-5 .. 10^14, is chosen from by the alignment on held-out rows.
     early_stopping : bool
-        Take as many kernels as raise the alignment on held-out rows: later ones fit the noise.
+        Take as many kernels as raise the alignment on held-out rows: later ones fit the noise. For
+        rows that are not in memory a sample of 4000 decides.
     validation_fraction : float
         Share of the rows held out to choose among penalties and to stop early.
     n_starts : int
@@ -143,13 +148,15 @@ class ContinuousAlignment(Learner):
                 "The 'family' parameter of ContinuousAlignment must be a kernel family such as "
                 f"Gaussian(). Got {family!r} instead."
             )
+        check_summable(self._searched(family), X)
         families = family.resolve(X, feature_names, target.weight).members()
         choice = self._choose_penalty(families, X, target, settings, rng)
         problem = penalised_problem(Ground.of(families, X, rng), choice.penalty, settings)
         stopping: list[dict[str, Any]] = []
         if self.early_stopping:
             fraction = float(self.validation_fraction)
-            length, stopping = choose_length(problem, X, target, fraction, rng)
+            some = rows_in_memory(X, target, STOPPING_ROWS, rng)
+            length, stopping = choose_length(problem, *some, fraction, rng)
             problem = replace(problem, settings=replace(problem.settings, T=length))
         found = problem.solve(X, target, choice.atoms)
         if not found.aligned:
@@ -180,6 +187,12 @@ class ContinuousAlignment(Learner):
         if getattr(self, "stopping_path_", None):
             copy.early_stopping, copy.max_iter = False, len(self.history_)
         return copy
+
+    def _searched(self, family: Family) -> list[Family]:
+        """The families that are searched: those of tied parameters under an infinite penalty."""
+        if not (isinstance(self.penalty, numbers.Real) and np.isinf(float(self.penalty))):
+            return family.members()
+        return [member.tied() or member for member in family.members()]
 
     def _choose_penalty(
         self,

@@ -11,16 +11,18 @@ import numpy as np
 from scipy.stats import norm
 from sklearn.base import clone
 
-from kernalign._typing import Array, IntArray
+from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number
 from kernalign._warnings import AlignmentWarning, SampleWarning, find_stack_level
 from kernalign.criteria.interval import alignment_error
 from kernalign.gram import Target
 from kernalign.gram.centring import centred_cosine
 from kernalign.gram.dictionary import dictionary_products
+from kernalign.gram.sampling import stratified_order
 from kernalign.kernels import LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.continuous_alignment import ContinuousAlignment
+from kernalign.rows import as_rows
 
 #: Rows on which two kernels are compared.
 COMPARED = 1000
@@ -113,20 +115,21 @@ class Sampled(Learner):
         kernel: LearnedKernel | None = None
         while True:
             rows = np.sort(order[:size])
-            some = target.rows(rows)
+            sample, some = as_rows(X).take(rows), target.rows(rows)
             with warnings.catch_warnings():
                 if size < largest:
                     # A larger sample may find what this one does not.
                     warnings.simplefilter("ignore", AlignmentWarning)
-                fitted = clone(learner).fit_target(X[rows], some, feature_names)
+                fitted = clone(learner).fit_target(sample, some, feature_names)
             half = 0.0
             if size < len(X):
                 quantile = norm.ppf((1 + float(self.confidence)) / 2)
-                half = quantile * alignment_error(fitted.kernel_, X[rows], some)
+                half = quantile * alignment_error(fitted.kernel_, sample, some)
             change = np.inf
             if kernel is not None:
-                compared = order[: min(size, COMPARED)]
-                change = _change(kernel, fitted.kernel_, X[compared], target.weight[compared])
+                compared = np.searchsorted(rows, order[: min(size, COMPARED)])
+                few, weight = sample[compared], some.weight[compared]
+                change = _change(kernel, fitted.kernel_, few, weight)
             kernel = fitted.kernel_
             aligned = fitted.alignment_
             samples.append(
@@ -215,24 +218,3 @@ def _change(before: LearnedKernel, after: LearnedKernel, X: Array, weight: Array
     K, L = before(X), after(X)
     alignment = centred_cosine(K, L, weight)
     return 1 - alignment if K.any() or L.any() else 0.0
-
-
-def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
-    """The rows in an order of which every beginning holds the classes in proportion.
-
-    A response, with its many values, is cut into as many strata as there are few rows.
-    """
-    n = len(target.weight)
-    key = rng.random(n)
-    by_value = np.lexsort([key, *target.values.T])
-    values = target.values[by_value]
-    fresh = np.r_[True, (values[1:] != values[:-1]).any(axis=1)]
-    stratum = np.cumsum(fresh) - 1
-    if stratum[-1] >= n // 20:
-        return np.argsort(key)
-    # The i-th of the m rows of a class goes to (i + u) / m: evenly spread over the order.
-    counts = np.bincount(stratum)
-    within = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
-    position = (within + rng.random(counts.size)[stratum]) / counts[stratum]
-    order: IntArray = by_value[np.argsort(position, kind="stable")]
-    return order

@@ -8,18 +8,18 @@ and workers of a cluster are joined by addition.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
-from sklearn import get_config
 from sklearn.utils import gen_batches
 
+from kernalign._memory import too_small, working_memory
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
-from kernalign.gram.pairs import RemoteRows
+from kernalign.rows import RowSums, as_rows
 
 #: Rows of features that one thread computes at a time.
 ROWS = 256
@@ -118,30 +118,37 @@ def normal_equations(
 ) -> NormalEquations:
     """Sums over the rows of X, or over those of an index `rows`, in blocks.
 
-    kept : (rows, r), filled with phi of these rows on the way; not for rows elsewhere.
+    kept : (rows, r), filled with phi of these rows on the way; for rows in memory.
     """
-    if isinstance(X, RemoteRows):
-        remote: NormalEquations = X.normal_equations(features, Y, weight, rows)
-        return remote
-    index = np.arange(len(X)) if rows is None else np.asarray(rows)
-    r = features.n_features
-    gram = np.zeros((r, r))
-    cross = np.zeros((r, Y.shape[1]))
-    total_raw = np.zeros(r)
-    with blocks_in_threads():
-        for batch in gen_batches(len(index), held_rows(r)):
-            some = index[batch]
-            w = weight[some]
-            raw = raw_rows(features, X[some])
-            if kept is not None:
-                _whiten_rows(kept[batch], raw, features.root)
-            total_raw += w @ raw
-            cross += raw.T @ (w[:, None] * Y[some])
-            if not (w == 1).all():
-                raw *= np.sqrt(w)[:, None]
-            _add_gram(gram, raw)
-    w = weight[index]
-    return NormalEquations(float(w.sum()), total_raw, w @ Y[index], gram, cross)
+    sums = as_rows(X).total(_FeatureSums(features, Y.shape[1], kept), (Y, weight), rows)
+    w, Y = (weight, Y) if rows is None else (weight[rows], Y[rows])
+    return replace(sums, total=float(w.sum()), y=w @ Y)
+
+
+class _FeatureSums(RowSums):
+    """The normal equations without sums of w and w y, which need no features."""
+
+    def __init__(self, features: FeatureMap, n_outputs: int, kept: Array | None = None):
+        self.features = features
+        self.n_outputs = n_outputs
+        self.kept = kept
+        self.block = held_rows(features.n_features)
+
+    def zero(self) -> NormalEquations:
+        r, c = self.features.n_features, self.n_outputs
+        return NormalEquations(0.0, np.zeros(r), np.zeros(c), np.zeros((r, r)), np.zeros((r, c)))
+
+    def include(self, total: NormalEquations, X: Array, *columns: Array) -> None:
+        Y, w = columns
+        raw = raw_rows(self.features, X)
+        if self.kept is not None:
+            _whiten_rows(self.kept[: len(X)], raw, self.features.root)
+            self.kept = self.kept[len(X) :]
+        np.add(total.raw, w @ raw, out=total.raw)
+        np.add(total.cross, raw.T @ (w[:, None] * Y), out=total.cross)
+        if not (w == 1).all():
+            raw *= np.sqrt(w)[:, None]
+        _add_gram(total.gram, raw)
 
 
 def raw_rows(features: FeatureMap, X: Array) -> Array:
@@ -179,14 +186,10 @@ def _add_gram(gram: Array, raw: Array) -> None:
 
 def held_rows(n_features: int) -> int:
     """Rows of features held at a time within scikit-learn's `working_memory`."""
-    budget = get_config()["working_memory"] * 2**20
-    row = 8 * max(1, n_features)
-    least = 2 * row
+    budget = working_memory()
+    least = 2 * 8 * max(1, n_features)
     if budget < least:
-        raise ValueError(
-            f"working_memory={get_config()['working_memory']:g} MiB is too small for two rows of "
-            f"{n_features} features. At least {least / 2**20:.3g} MiB work."
-        )
+        raise too_small(f"two rows of {n_features} features", least)
     return int(min(HELD, budget // least))
 
 

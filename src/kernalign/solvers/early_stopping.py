@@ -29,20 +29,22 @@ def choose_length(
     train, held = split_in_proportion(target, fraction, rng)
     if min(len(train), len(held)) < 2:
         return problem.settings.T, []
+    X_train, T_train = X[train], target.rows(train)
+    X_held, T_held = X[held], target.rows(held)
     # The user watches the fit that follows, not this one.
     unwatched = replace(problem, settings=replace(problem.settings, callback=None))
-    history = unwatched.solve(X[train], target.rows(train)).history
+    history = unwatched.solve(X_train, T_train).history
     path = []
     for t, record in enumerate(history):
         K = np.zeros((len(held), len(train)))
         for earlier, weight in zip(history[: t + 1], record["weights"], strict=True):
             if weight > 0:
-                K += weight * earlier["kernel"](X[held], X[train])
+                K += weight * earlier["kernel"](X_held, X_train)
         path.append(
             {
                 "iteration": t + 1,
                 "alignment": record["objective"],
-                "held_out": cross_alignment(K, target.rows(held), target.rows(train)),
+                "held_out": cross_alignment(K, T_held, T_train),
             }
         )
     if not path or not np.isfinite([record["held_out"] for record in path]).any():

@@ -102,16 +102,17 @@ def choose_penalty(
     train, held_out = split_in_proportion(target, validation_fraction, rng)
     if min(len(train), len(held_out)) < 2:
         return Choice(np.inf, [], [])
+    X_train, T_train = X[train], target.rows(train)
     X_held, T_held = X[held_out], target.rows(held_out)
     # The kernels of the penalty before are start enough.
     one_start = replace(settings, n_starts=1, callback=None)
-    ground = Ground.of(families, X[train], rng)
+    ground = Ground.of(families, X_train, rng)
     path: list[dict[str, float]] = []
     chosen: list[tuple[int, Array]] = []
     warm: list[tuple[int, Array]] = []
     for penalty in [np.inf, *sorted((v for v in values if not np.isinf(v)), reverse=True)]:
         problem = penalised_problem(ground, penalty, one_start)
-        found = problem.solve(X[train], target.rows(train), warm)
+        found = problem.solve(X_train, T_train, warm)
         if np.isinf(penalty):
             warm = [(f, ground.untied(f, z)) for f, z in found.atoms]
         else:

@@ -13,7 +13,7 @@ import pandas
 import pytest
 from sklearn.model_selection import cross_val_score
 
-import kernalign.distributed.dask
+import kernalign.rows.dask
 from kernalign import (
     ContinuousAlignment,
     Gaussian,
@@ -23,7 +23,7 @@ from kernalign import (
     Matern,
     Sampled,
 )
-from kernalign.distributed.dask import DaskRows
+from kernalign.rows.dask import DaskSource
 
 # The xdist group keeps one cluster in one process; the loop of distributed warns of its own ends.
 pytestmark = [
@@ -87,9 +87,9 @@ def test_chunks_of_unequal_and_unknown_length():
 def test_shares_add_up_however_many_wait(waiting, monkeypatch):
     X, y = problem(1500)
     near = ContinuousAlignment().fit(X, y).kernel_
-    monkeypatch.setattr(kernalign.distributed.dask, "FEWEST", 100)
-    monkeypatch.setattr(kernalign.distributed.dask, "MOST", 120)
-    monkeypatch.setattr(kernalign.distributed.dask, "WAITING", waiting)
+    monkeypatch.setattr(kernalign.rows.dask, "FEWEST", 100)
+    monkeypatch.setattr(kernalign.rows.dask, "MOST", 120)
+    monkeypatch.setattr(kernalign.rows.dask, "WAITING", waiting)
     same_kernel(ContinuousAlignment().fit(unequal(X, 700, 90), y).kernel_, near)
 
 
@@ -225,11 +225,11 @@ def test_bad_rows_and_parameters_are_named():
 
 def test_rows_are_fetched_in_the_order_asked_for():
     X, _ = problem(100)
-    rows = DaskRows.of(unequal(X, 7, 60))
+    rows, _ = DaskSource(unequal(X, 7, 60)).opened([])
     index = np.random.default_rng(0).permutation(100)[:30]
-    np.testing.assert_array_equal(rows[index], X[index])
+    np.testing.assert_array_equal(rows.take(index), X[index])
     used = X[:, 0] > 0
-    np.testing.assert_array_equal(rows.subset(used)[np.arange(used.sum())], X[used])
+    np.testing.assert_array_equal(rows.subset(used).take(np.arange(used.sum())), X[used])
 
 
 def test_cross_validation_through_joblib():

@@ -7,26 +7,19 @@ kernel K of the pass, n numbers each, and of these only sums over rows leave a b
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
 
 import numpy as np
-from sklearn import get_config
 
+from kernalign._memory import too_small, working_memory
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array
-from kernalign.gram.target import Target
 
 #: Rows of a block and of a tile inside it, from the fastest to what needs least memory: a tile
 #: stays in a core's second-level cache.
 SIZES = ((1024, 256), (512, 256), (256, 256), (128, 128), (64, 64), (32, 32))
-
-#: Bytes of a line of a processor's cache.
-CACHE_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -102,54 +95,8 @@ class Passed:
         )
 
 
-class RemoteRows(ABC):
-    """Rows that live elsewhere, in blocks: on the workers of a cluster.
-
-    They can be counted, a few can be fetched (`rows[index]`), and a pass can be sent to them.
-    """
-
-    shape: tuple[int, int]
-    ndim = 2
-
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    @abstractmethod
-    def __getitem__(self, index: Any) -> Array:
-        """Some rows, in memory."""
-
-    @abstractmethod
-    def subset(self, used: Any) -> RemoteRows:
-        """The rows of a boolean mask, still where they are."""
-
-    @abstractmethod
-    def normal_equations(self, features: Any, Y: Array, weight: Array, rows: Any) -> Any:
-        """Sums over rows of explicit features, as `features.normal_equations`."""
-
-    @abstractmethod
-    def spread(self, weight: Array) -> Array:
-        """Weighted standard deviation of each column, as `kernels._scale.spread`."""
-
-    @abstractmethod
-    def passed(self, this: Pass, factor: Array) -> Passed:
-        """One pass over the pairs."""
-
-
-def rows_of(X: Any, used: Any) -> Any:
-    """The rows of a boolean mask, wherever they are."""
-    return X.subset(used) if isinstance(X, RemoteRows) else X[used]
-
-
-def factor_of(target: Target) -> Array:
-    """(w, w Y_c): what the Gram matrices of a pass are multiplied with."""
-    return np.column_stack([target.weight, target.weighted])
-
-
-def pass_over_pairs(this: Pass, X: Array | RemoteRows, target: Target) -> Passed:
-    """One pass over all pairs of rows, in threads or wherever the rows are."""
-    factor = factor_of(target)
-    if isinstance(X, RemoteRows):
-        return X.passed(this, factor)
+def pass_in_threads(this: Pass, X: Array, factor: Array) -> Passed:
+    """One pass over all pairs of rows in memory."""
     n = len(X)
     rows, tile = block_sizes(this, X.shape, factor.shape[1])
     blocks = [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
@@ -176,31 +123,6 @@ def pass_over_pairs(this: Pass, X: Array | RemoteRows, target: Target) -> Passed
     return Passed(summary, products, diagonal)
 
 
-def tile_pairs(rows: int, columns: int | None, size: int) -> Iterator[tuple[slice, slice, bool]]:
-    """Tiles of a block (columns None: of a block with itself, on and right of the diagonal), and
-    whether a tile is on the diagonal."""
-    for i in range(0, rows, size):
-        for j in range(i if columns is None else 0, columns or rows, size):
-            a, b = slice(i, min(i + size, rows)), slice(j, min(j + size, columns or rows))
-            yield a, b, columns is None and i == j
-
-
-def room_for(count: int) -> Array:
-    """Space for so many numbers, from the beginning of a cache line on.
-
-    Squaring numbers in place takes almost twice as long where vectors of them straddle lines.
-    """
-    spare = CACHE_LINE // 8
-    room = np.empty(count + spare)
-    skipped = -room.ctypes.data % CACHE_LINE // 8
-    return room[skipped : skipped + count]
-
-
-def cut(room: Array, shape: tuple[int, ...]) -> Array:
-    """An array of this shape at the beginning of a longer one."""
-    return room[: math.prod(shape)].reshape(shape)
-
-
 def add(total: Array | None, part: Array | None) -> Array | None:
     """total + part, of which either may be missing."""
     if part is None:
@@ -211,7 +133,7 @@ def add(total: Array | None, part: Array | None) -> Array | None:
 def block_sizes(this: Pass, shape: tuple[int, ...], columns: int) -> tuple[int, int]:
     """Rows of a block and of a tile that scikit-learn's `working_memory` allows."""
     n, d = shape
-    budget = get_config()["working_memory"] * 2**20
+    budget = working_memory()
     threads = active_threads()
     # The sums of all rows, and twice more while they are summed up.
     always = 3 * 8 * this.width * n
@@ -223,8 +145,4 @@ def block_sizes(this: Pass, shape: tuple[int, ...], columns: int) -> tuple[int, 
         least = always + waiting + threads * (prepared + this.tile_bytes(tile, columns))
         if least <= budget:
             return rows, tile
-    raise ValueError(
-        f"working_memory={get_config()['working_memory']:g} MiB is too small for one pass over the "
-        f"pairs of {n} rows. At least {np.ceil(least / 2**20):.0f} MiB work: "
-        "sklearn.set_config(working_memory=...)."
-    )
+    raise too_small(f"one pass over the pairs of {n} rows", least)

@@ -1,1 +1,0 @@
-"""Rows that are not in memory, on the workers of a Dask cluster."""

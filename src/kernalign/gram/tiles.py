@@ -1,0 +1,48 @@
+"""Tiles of the Gram matrices of a pass over pairs: small enough for a core's cache."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.gram.target import Target
+from kernalign.rows import as_rows
+from kernalign.rows.pairs import Pass, Passed
+
+#: Bytes of a line of a processor's cache.
+CACHE_LINE = 64
+
+
+def pass_over_pairs(this: Pass, X: Any, target: Target) -> Passed:
+    """One pass over all pairs of rows, wherever they are: Gram matrices times (w, w Y_c)."""
+    factor = np.column_stack([target.weight, target.weighted])
+    return as_rows(X).pass_over_pairs(this, factor)
+
+
+def tile_pairs(rows: int, columns: int | None, size: int) -> Iterator[tuple[slice, slice, bool]]:
+    """Tiles of a block (columns None: of a block with itself, on and right of the diagonal), and
+    whether a tile is on the diagonal."""
+    for i in range(0, rows, size):
+        for j in range(i if columns is None else 0, columns or rows, size):
+            a, b = slice(i, min(i + size, rows)), slice(j, min(j + size, columns or rows))
+            yield a, b, columns is None and i == j
+
+
+def room_for(count: int) -> Array:
+    """Space for so many numbers, from the beginning of a cache line on.
+
+    Squaring numbers in place takes almost twice as long where vectors of them straddle lines.
+    """
+    spare = CACHE_LINE // 8
+    room = np.empty(count + spare)
+    skipped = -room.ctypes.data % CACHE_LINE // 8
+    return room[skipped : skipped + count]
+
+
+def cut(room: Array, shape: tuple[int, ...]) -> Array:
+    """An array of this shape at the beginning of a longer one."""
+    return room[: math.prod(shape)].reshape(shape)

@@ -1,0 +1,6 @@
+"""Where rows of data are, and what can be asked of them there."""
+
+from kernalign.rows.base import Rows, RowSums, Source
+from kernalign.rows.memory import ArrayRows, as_rows, columns_of
+
+__all__ = ["ArrayRows", "RowSums", "Rows", "Source", "as_rows", "columns_of"]

@@ -1,0 +1,73 @@
+"""From what a user hands in to checked rows: the one place that finds out where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_y, check_is_fitted
+
+from kernalign._typing import Array
+from kernalign._validation import (
+    check_given,
+    check_labelled_rows,
+    check_labels,
+    check_rows,
+    check_weights,
+)
+from kernalign.rows.base import Source
+
+
+def source_of(X: Any) -> Source | None:
+    """Where the rows of X are; None in memory. A package is imported by who hands in its data."""
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        from kernalign.rows.dask import DaskSource
+
+        return DaskSource(X)
+    return None
+
+
+def labelled_rows(
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any = None, **options: Any
+) -> tuple[Any, Any, Array]:
+    """(rows, y, weight) for `fit`: rows are an array, or `Rows` where they are not in memory.
+
+    The same is checked, and `n_features_in_` and `feature_names_in_` are set, wherever they are.
+    options : of scikit-learn's `validate_data`.
+    """
+    source = source_of(X)
+    if source is None:
+        X, y = check_labelled_rows(estimator, X, y, **options)
+        return X, y, check_weights(sample_weight, X)
+    check_given(estimator, y)
+    rows, (y, weight) = source.opened([y, sample_weight])
+    numeric = options.get("y_numeric", False)
+    check_labels(y, numbers_only=numeric)
+    y = _check_y(y, multi_output=options.get("multi_output", False), y_numeric=numeric)
+    for what, values in (("y", y), ("sample_weight", weight)):
+        if values is not None and len(values) != len(rows):
+            raise ValueError(
+                f"X and {what} must have as many rows. Got {len(rows)} and {len(values)}."
+            )
+    if len(rows) < 2:
+        raise ValueError(f"X must have at least two rows. Got {len(rows)}.")
+    source.check_columns(estimator, reset=True)
+    return rows, y, check_weights(weight, np.empty((len(rows), 0)))
+
+
+def of_rows(
+    estimator: BaseEstimator,
+    X: Any,
+    function: Callable[[Array], Array],
+    width: int | None = None,
+    dtype: Any = float,
+) -> Any:
+    """function(rows) of a fitted estimator, (n,) or (n, width), where the rows of X are."""
+    check_is_fitted(estimator)
+    source = source_of(X)
+    if source is None:
+        return function(check_rows(estimator, X))
+    source.check_columns(estimator, reset=False)
+    return source.map(function, width, dtype)

@@ -1,0 +1,70 @@
+"""Rows in memory: plain arrays behind the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import gen_batches
+
+from kernalign._threads import blocks_in_threads
+from kernalign._typing import Array
+from kernalign.rows.base import Rows, RowSums
+from kernalign.rows.pairs import Pass, Passed, pass_in_threads
+
+
+def as_rows(X: Any) -> Rows:
+    """X itself where it is `Rows`, else an array seen as such."""
+    return X if isinstance(X, Rows) else ArrayRows(X)
+
+
+def columns_of(X: Any, columns: Any) -> Any:
+    """Some columns of an array, contiguous, or of `Rows`."""
+    return X.select(columns) if isinstance(X, Rows) else np.ascontiguousarray(X[:, columns])
+
+
+class ArrayRows(Rows):
+    """An array. What it gives away are arrays, too."""
+
+    in_memory = True
+
+    def __init__(self, X: Array):
+        self.X = X
+        self.shape = X.shape
+
+    def take(self, index: Any) -> Array:
+        rows: Array = self.X[index]
+        return rows
+
+    def subset(self, index: Any) -> Array:
+        return self.take(index)
+
+    def select(self, columns: Any) -> Array:
+        return np.ascontiguousarray(self.X[:, columns])
+
+    def spread(self, weight: Array) -> Array:
+        largest = np.abs(self.X).max(axis=0)
+        largest[largest == 0] = 1.0
+        scaled = self.X / largest
+        scaled -= weight @ scaled / weight.sum()
+        return scale_of_columns(np.sqrt(weight @ scaled**2 / weight.sum()), largest)
+
+    def pass_over_pairs(self, this: Pass, factor: Array) -> Passed:
+        return pass_in_threads(this, self.X, factor)
+
+    def total(self, sums: RowSums, columns: Sequence[Array], index: Any = None) -> Any:
+        total = sums.zero()
+        index = np.arange(len(self)) if index is None else np.asarray(index)
+        with blocks_in_threads():
+            for batch in gen_batches(len(index), sums.block):
+                some = index[batch]
+                sums.include(total, self.X[some], *(column[some] for column in columns))
+        return total
+
+
+def scale_of_columns(deviation: Array, largest: Array) -> Array:
+    """Standard deviations from those in units of the largest entries, by column."""
+    # What is left of a constant column after rounding is not a scale.
+    scale = np.where(deviation > 1e-12, deviation * largest, 0.0)
+    return np.where(scale > 0, scale, scale.max() or largest)
