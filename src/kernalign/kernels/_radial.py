@@ -189,7 +189,8 @@ class Radial(ScalarFamily):
         if not self.ard:
             return None
         tied = type(self)(**{**self.get_params(deep=False), "ard": False})
-        tied._scale = self._scale
+        if hasattr(self, "_scale"):
+            tied._scale = self._scale
         return tied
 
     def bandwidth_range(self, X: Array, rng: np.random.Generator) -> tuple[float, float]:

@@ -68,16 +68,18 @@ class DaskSource(Source):
         """On a cluster chunks stay in its memory, so that they are read once; elsewhere each pass
         reads them, and only the first one checks them."""
         dask = require()
-        chunks = [dask.delayed(_numbers)(part) for part in self.array.to_delayed().ravel()]
-        given = [_as_array(y) if is_dask(y) else y if y is None else np.asarray(y) for y in labels]
+        chunks = [dask.delayed(_numbers)(part) for part in _parts(self.array)]
+        given = [_parts(_as_array(y)) if is_dask(y) else y for y in labels]
         if _client() is not None:
-            chunks, given = dask.persist(chunks, given)
+            chunks, *given = dask.persist(chunks, *given)
         checks = [dask.delayed(_examined)(chunk) for chunk in chunks]
         # Labels often come from the same files as the rows: one computation reads both.
-        lengths, found = dask.compute(checks, given)
-        return DaskRows(chunks, np.array(lengths, dtype=np.intp), self.n_features), [
-            None if y is None else _flat(np.asarray(y)) for y in found
+        lengths, *found = dask.compute(checks, *given)
+        arrays = [
+            None if y is None else _flat(np.concatenate(y) if is_dask(whole) else np.asarray(y))
+            for whole, y in zip(labels, found, strict=True)
         ]
+        return DaskRows(chunks, np.array(lengths, dtype=np.intp), self.n_features), arrays
 
     def map(self, function: Callable[[Array], Array], width: int | None, dtype: Any) -> Any:
         wanted = () if width is None else (width,)
@@ -247,6 +249,12 @@ def _threads() -> int:
 def _as_array(X: Any) -> Any:
     """A Dask array of what may be a data frame or a series."""
     return X.to_dask_array() if hasattr(X, "to_dask_array") else X
+
+
+def _parts(array: Any) -> list[Any]:
+    """Blocks of rows, with the names of the tasks they come from: arrays that share them share
+    their work."""
+    return list(array.to_delayed(optimize_graph=False).ravel())
 
 
 def _flat(values: Any) -> Any:
