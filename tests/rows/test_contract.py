@@ -177,7 +177,7 @@ def test_early_stopping_takes_a_sample_once():
 def test_each_sample_is_taken_once():
     X, y = labelled()
     counted = Counted(X, 200)
-    learner = Sampled(ContinuousAlignment(Gaussian(ard=True), max_kernels=2), tol=1e-9, min_rows=50)
+    learner = Sampled(ContinuousAlignment(Gaussian(ard=True), max_iter=2), tol=1e-9, min_rows=50)
     with pytest.warns(match="max_rows"):
         learner.set_params(max_rows=200).fit(counted.array, y)
     assert [record["rows"] for record in learner.samples_] == [50, 100, 200]
@@ -197,7 +197,7 @@ def test_labels_and_rows_of_one_file_are_read_together():
 
 def test_family_on_some_columns_is_that_of_memory():
     X, y = labelled()
-    learner = ContinuousAlignment(Gaussian(columns=[0, 1]), max_kernels=3)
+    learner = ContinuousAlignment(Gaussian(columns=[0, 1]), max_iter=3)
     far = learner.fit(da.from_array(X, chunks=(250, -1)), y).kernel_
     near = learner.fit(X, y).kernel_
     for one, two in zip(far.kernels, near.kernels, strict=True):
@@ -213,8 +213,8 @@ def test_families_that_take_more_than_one_pass_are_named():
         ContinuousAlignment(Fourier()).fit(chunks, y)
     with pytest.raises(ValueError, match="Learning Gaussian on rows that are not in memory"):
         ContinuousAlignment(Gaussian(ard=True), penalty="path").fit(chunks, y)
-    tied = ContinuousAlignment(Gaussian(ard=True), penalty=np.inf, max_kernels=2)
-    near = ContinuousAlignment(Gaussian(), max_kernels=2).fit(X, y)
+    tied = ContinuousAlignment(Gaussian(ard=True), penalty=np.inf, max_iter=2)
+    near = ContinuousAlignment(Gaussian(), max_iter=2).fit(X, y)
     assert tied.fit(chunks, y).alignment_ == pytest.approx(near.alignment_, rel=1e-6)
 
 
@@ -256,7 +256,7 @@ def test_names_of_an_earlier_fit_are_forgotten():
 
     X, y = labelled(60)
     frame = dd.from_pandas(pandas.DataFrame(X, columns=list("abc")), npartitions=2)
-    learner = ContinuousAlignment(max_kernels=2).fit(frame, y)
+    learner = ContinuousAlignment(max_iter=2).fit(frame, y)
     assert list(learner.feature_names_in_) == list("abc")
     learner.fit(da.from_array(X, chunks=(30, -1)), y)
     assert not hasattr(learner, "feature_names_in_")
