@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,11 @@ class Ground:
     def all_tied(self) -> bool:
         """Whether no family has parameters to tie."""
         return all(a is b for a, b in zip(self.families, self.tied, strict=True))
+
+    def only(self, chosen: Sequence[int]) -> Ground:
+        """Some of the families, in this order; one may be there twice."""
+        parts = (self.families, self.spaces, self.tied, self.tied_spaces)
+        return Ground(*([part[f] for f in chosen] for part in parts))  # type: ignore[arg-type]
 
     def untied(self, f: int, z: Array) -> Array:
         """Search coordinates in family f of a kernel of its tied form."""

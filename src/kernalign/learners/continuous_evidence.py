@@ -21,6 +21,8 @@ from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.uniform import Sizes, combination, combined_alignment
 from kernalign.solvers.callback import Callback, check_callback
 from kernalign.solvers.descent import Descent, Point
+from kernalign.solvers.greedy import Settings, grow
+from kernalign.solvers.ridge_growth import Dictionary, RidgeGrowth
 
 CRITERIA: dict[str, type[RidgeCriterion]] = {"evidence": Evidence, "loo": LeaveOneOut}
 #: Kernels of the common bandwidth that are tried first, on as many rows, with this noise.
@@ -29,6 +31,8 @@ TRIED, FEW_ROWS, FIRST_NOISE = 8, 200, 0.1
 FEWEST = 250
 #: Iterations of the search with tied parameters, which only has to come near.
 TIED_ITERATIONS = 12
+#: The greedy loop grows on as many rows, while a kernel gains so many nats of all of them together.
+GROWTH_ROWS, GAIN = 300, 3.0
 #: Rows of a fold of cross-validation that the criterion is evaluated on: a fit costs their cube.
 FOLD_ROWS = 500
 
@@ -43,7 +47,12 @@ class ContinuousEvidence(Learner):
     Parameters
     ----------
     family : Family, default Gaussian(ard=True)
-        The continuous set; of `AnyOf(...)` one kernel of each family is taken, and their sum.
+        The continuous set; of `AnyOf(...)` one kernel of each family is taken, and their sum,
+        unless `max_kernels` is given.
+    max_kernels : int, optional
+        Grow the sum instead: from the best kernel of any family by itself, one kernel at a time,
+        as long as that gains three nats of the criterion, and at most so many. Kernels are chosen
+        with tied parameters on a part of the rows.
     criterion : {"evidence", "loo"}
         The negative log marginal likelihood, or the leave-one-out squared loss.
     prior : float
@@ -73,6 +82,9 @@ class ContinuousEvidence(Learner):
     converged_ : bool
         Whether the search ended before `max_iter`.
     n_iter_ : int
+    growth_ : list of dict
+        With `max_kernels` one record per kernel tried: the kernel, the criterion after it
+        (objective), weights and noise. Empty without.
 
     Examples
     --------
@@ -89,6 +101,7 @@ class ContinuousEvidence(Learner):
         self,
         family: Family | None = None,
         *,
+        max_kernels: int | None = None,
         criterion: str = "evidence",
         prior: float = 1.0,
         max_rows: int = 1000,
@@ -97,6 +110,7 @@ class ContinuousEvidence(Learner):
         callback: Callback | None = None,
     ):
         self.family = family
+        self.max_kernels = max_kernels
         self.criterion = criterion
         self.prior = prior
         self.max_rows = max_rows
@@ -121,9 +135,10 @@ class ContinuousEvidence(Learner):
         alike = isinstance(simpler, ContinuousEvidence) and simpler._searches() == self._searches()
         return self._learn(X, target, feature_names, simpler.point_ if alike else None)
 
-    def _searches(self) -> str:
+    def _searches(self) -> str | None:
         """What is searched, and by which criterion: two that agree may start from each other."""
-        return f"{self.criterion} {self.family!r}"
+        # Which families a sum grows of is not known before.
+        return f"{self.criterion} {self.family!r}" if self.max_kernels is None else None
 
     def for_folds(self) -> ContinuousEvidence:
         copy: ContinuousEvidence = super().for_folds()
@@ -142,6 +157,10 @@ class ContinuousEvidence(Learner):
         rows = rows_in_proportion(target, self.max_rows, rng)
         X_rows, T_rows = X[rows], target.rows(rows)
         ground = Ground.of(families, X_rows, rng)
+        grown: list[dict[str, Any]] = []
+        common: Point | None = None
+        if self.max_kernels is not None:
+            ground, common, grown = self._grown(ground, X_rows, T_rows, rng)
         alone = ground.all_tied or np.isinf(self.prior)
         prior = np.inf if alone else float(self.prior)
 
@@ -150,7 +169,7 @@ class ContinuousEvidence(Learner):
             return self._descent(ground, X_rows[few], T_rows.rows(few), prior)
 
         if start is None or alone or not _fits(start, ground):
-            start = self._common(ground, X_rows, T_rows, rng)
+            start = common or self._common(ground, X_rows, T_rows, rng)
             if not alone:
                 start = replace(start, z=[ground.untied(f, z) for f, z in enumerate(start.z)])
             # A step costs the cube of the rows: a part of them comes near first.
@@ -182,6 +201,7 @@ class ContinuousEvidence(Learner):
             extra={
                 "noise_": float(np.exp(final.log_noise)),
                 "point_": point,
+                "growth_": grown,
             },
         )
 
@@ -211,6 +231,26 @@ class ContinuousEvidence(Learner):
             point = tried[int(np.argmin([few.value(p) for p in tried]))]
         return few.minimise(point, TIED_ITERATIONS)
 
+    def _grown(
+        self, ground: Ground, X: Array, target: Target, rng: np.random.Generator
+    ) -> tuple[Ground, Point, list[dict[str, Any]]]:
+        """Families of the sum that the greedy loop found, their tied kernels, and its records."""
+        rows = rows_in_proportion(target, GROWTH_ROWS, rng)
+        few = self._descent(ground, X[rows], target.rows(rows), np.inf)
+        path = RidgeGrowth(
+            few.criterion, Dictionary(few.families, few.spaces, few.data), TIED_ITERATIONS
+        )
+        records: list[dict[str, Any]] = []
+        assert self.max_kernels is not None
+        gain = GAIN / (few.criterion.total * target.values.shape[1])
+        settings = Settings(T=self.max_kernels, theta=gain, callback=records.append)
+        grow(path, few.spaces, settings)
+        atoms, point = path.atoms, path.point
+        if len(records) > 1 and records[-2]["objective"] - records[-1]["objective"] <= gain:
+            # The loop ends with a kernel that did not bring enough.
+            atoms, point = path.before()
+        return ground.only([f for f, _ in atoms]), point, records
+
     def _families(
         self, X: Array, target: Target, feature_names: Sequence[str] | None
     ) -> list[Family]:
@@ -219,6 +259,8 @@ class ContinuousEvidence(Learner):
         check_number(self, "prior", 0, closed=True)
         for name in ("max_rows", "max_iter"):
             check_count(self, name)
+        if self.max_kernels is not None:
+            check_count(self, "max_kernels")
         family = Gaussian(ard=True) if self.family is None else self.family
         if not isinstance(family, Family):
             raise ValueError(

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.criteria import CenteredAlignment, SlopeObjective, StepObjective, best_weights
-from kernalign.gram import Element, PairSums, Target, pair_sums
-from kernalign.gram.base import TARGET
+from kernalign.criteria.growth import AlignmentGrowth
+from kernalign.gram import PairSums, Target, pair_sums
 from kernalign.kernels import Family, FamilyMember, SearchSpace
 from kernalign.learners import ContinuousAlignment
 from kernalign.plots._axes import COLOURS, axes, plain
@@ -121,37 +120,32 @@ def _steps(
     number: int,
     target: Target,
 ) -> list[Step]:
-    F = CenteredAlignment(sums.T)
     keys = [_key(family) for family in families]
-    K = sums.identity * learner.eps
+    path = AlignmentGrowth(
+        sums,
+        learner.eps,
+        learner.eta_max,
+        corrective=learner.corrective,
+        best=learner.start == "best",
+    )
     steps: list[Step] = []
     for t, kernel in enumerate(picked):
-        alone = t == 0 and learner.start == "best"
-        by_step = alone or learner.selection == "step"
-        objective: Any = (
-            StepObjective(F, K * 0.0 if alone else K) if by_step else SlopeObjective(F, K)
-        )
+        objective = path.objective("step" if path.empty else learner.selection)
         own = keys.index(_key(kernel.family))
         curves = []
         for f, (family, space) in enumerate(zip(families, spaces, strict=True)):
             if space.p > 1 and f != own:
                 continue
             z, across = _line(family, space, kernel if f == own else None, number)
-            products, norms = sums.probe(objective.elements, f).scan(z)
+            products, norms = path.probe(objective, f).scan(z)
             values = np.asarray(objective.value(products, norms), dtype=float)
             curves.append(Curve(type(family).__name__, across, values, space.p > 1))
         z = families[own].to_search(kernel.sigma)
-        products, norms = sums.probe(objective.elements, own).scan(z[None])
+        products, norms = path.probe(objective, own).scan(z[None])
         at = 1.0 if spaces[own].p > 1 else float(kernel.sigma[0])
         value = float(np.asarray(objective.value(products, norms))[0])
         steps.append(Step(t + 1, curves, kernel, at, value))
-        K_new = sums.append(own, z)
-        if alone:
-            K = K_new * learner.eps
-        elif learner.corrective:
-            K = _reweighted(K + K_new)
-        else:
-            K = K + F.step(K, K_new, learner.eta_max) * K_new
+        path.add(own, z)
     return steps
 
 
@@ -164,15 +158,6 @@ def _line(
         return z, np.array([float(family.from_search(point)[0]) for point in z])
     across = np.geomspace(*MULTIPLES, max(2, number // 4))
     return np.array([family.to_search(c * picked.sigma) for c in across]), across
-
-
-def _reweighted(K: Element) -> Element:
-    """The combination of largest alignment of the generators in K."""
-    used = np.flatnonzero(K.padded())
-    table = K.sums.table
-    coefficients = np.zeros(len(table))
-    coefficients[used] = best_weights(table[np.ix_(used, used)], table[used, TARGET])
-    return Element(K.sums, coefficients) if coefficients.any() else K.sums.identity
 
 
 def plot_landscape(model: Any, X: Any, y: Any, ax: Any = None, **options: Any) -> Any:

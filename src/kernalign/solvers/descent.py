@@ -101,7 +101,7 @@ class Descent:
 
     def value(self, point: Point) -> float:
         """The criterion without the prior."""
-        K = self._gram(point)
+        K = self.gram(point)
         return self.criterion.evaluate(K, float(np.exp(point.log_noise))).value
 
     def switched_off(self, point: Point) -> Point:
@@ -118,7 +118,8 @@ class Descent:
                     return switched
         return point
 
-    def _gram(self, point: Point, parts: list[Array] | None = None) -> Array:
+    def gram(self, point: Point, parts: list[Array] | None = None) -> Array:
+        """K = sum_f e^{s_f} K_f; `parts` gets the K_f."""
         K = np.zeros((len(self.data[0]),) * 2)
         for family, z, s, X in zip(self.families, point.z, point.s, self.data, strict=True):
             part = family.gram(family.from_search(z), X)
@@ -131,7 +132,7 @@ class Descent:
         point = self._split(x)
         noise = float(np.exp(point.log_noise))
         parts: list[Array] = []
-        slope = self.criterion.evaluate(self._gram(point, parts), noise)
+        slope = self.criterion.evaluate(self.gram(point, parts), noise)
         if not np.isfinite(slope.value):
             return 1e10, np.zeros_like(x)
         value = slope.value

@@ -1,4 +1,4 @@
-"""The paper's algorithm: grow a combination of kernels that is maximally aligned.
+"""The paper's algorithm: grow a combination of kernels by a criterion F, one kernel at a time.
 
 K^0 = eps C_n                                   (or the best single kernel)
 for t = 1..T
@@ -7,24 +7,33 @@ for t = 1..T
     eta    = argmax_{0 <= eta <= eta_max} F(K^{t-1} + eta K')
     K^t    = K^{t-1} + eta K'                   (or all weights anew)
     stop when F(K^t) <= F(K^{t-1}) + theta
+
+F is centred alignment in the paper. `grow` takes any criterion that offers a `Growth`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.criteria import CenteredAlignment, SlopeObjective, StepObjective, best_weights
+from kernalign.criteria import CenteredAlignment
+from kernalign.criteria.growth import (
+    GROWTH,
+    AlignmentGrowth,
+    Growth,
+    Objective,
+    check_needs,
+)
 from kernalign.gram import Element, PairSums
-from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
+from kernalign.gram.base import FIRST_ATOM
 from kernalign.gram.centring import VANISHING
 from kernalign.kernels import FamilyMember, SearchSpace
 from kernalign.solvers.callback import Callback, asked_to_stop
-from kernalign.solvers.inner_search import Found, Objective, Penalty, maximise
+from kernalign.solvers.inner_search import Found, Penalty, maximise
 
 #: Weights below this share of the largest are dropped: the alignment cannot tell.
 NEGLIGIBLE = 1e-8
@@ -75,7 +84,8 @@ def continuous_alignment(
 
     warm : kernels (family, z) that a similar problem chose, to start the t-th search from.
     """
-    search_values = grow(sums, spaces, settings, warm) if sums.T.norm() > 0 else []
+    path = alignment_growth(sums, settings)
+    search_values = grow(path, spaces, settings, warm) if sums.T.norm() > 0 else []
     atoms = list(sums.atoms)
     # The searches may have seen interpolated sums; the weights never do.
     sums.refine()
@@ -99,58 +109,50 @@ def continuous_alignment(
 
 
 def grow(
-    sums: PairSums,
+    path: Growth,
     spaces: Sequence[SearchSpace],
     settings: Settings,
-    warm: Sequence[tuple[int, Array]],
+    warm: Sequence[tuple[int, Array]] = (),
 ) -> list[float]:
-    """Choose kernels one after the other; returns the value of each search."""
-    F = CenteredAlignment(sums.T)
+    """Choose kernels one after the other; returns the value of each search.
+
+    warm : kernels (family, z) that a similar problem chose, to start the t-th search from.
+    """
+    check_needs("The greedy loop", path, GROWTH)
     search_values: list[float] = []
-
-    def search(make: Callable[[CenteredAlignment, Element], Objective], t: int) -> Element:
-        family, found = _best_of_families(make(F, K), sums, spaces, settings, warm[t : t + 1])
+    while len(path.atoms) < settings.T:
+        before = -np.inf if path.empty else path.value()
+        # 1. P, or the criterion of a kernel by itself.   2. sigma*.
+        objective = path.objective("step" if path.empty else settings.selection)
+        known = warm[len(path.atoms) : len(path.atoms) + 1]
+        family, found = best_of_families(objective, path, spaces, settings, known)
+        # 3. eta.   4. K^t.
+        path.add(family, found.z)
         search_values.append(found.value)
-        return sums.append(family, found.z)
-
-    def interrupted() -> bool:
-        record = _record(sums, F, K, len(search_values) - 1, search_values[-1])
-        return asked_to_stop(settings.callback, record)
-
-    K = sums.identity * settings.eps
-    if settings.start == "best":
-        K = K * 0.0
-        # As small as the identity would be, so that eta_max does not cut the steps to follow.
-        K = search(StepObjective, 0) * settings.eps
-        if interrupted():
-            return search_values
-    choose = StepObjective if settings.selection == "step" else SlopeObjective
-    while len(sums.atoms) < settings.T:
-        before = F.value(K)
-        K_new = search(choose, len(sums.atoms))
-        K = _combine(F, K, K_new, settings)
-        if interrupted() or F.value(K) <= before + settings.theta:
+        # 5. Stop?
+        interrupted = asked_to_stop(settings.callback, path.record(found.value))
+        if interrupted or path.value() <= before + settings.theta:
             break
     return search_values
 
 
-def _best_of_families(
+def best_of_families(
     objective: Objective,
-    sums: PairSums,
+    path: Growth,
     spaces: Sequence[SearchSpace],
     settings: Settings,
-    warm: Sequence[tuple[int, Array]],
+    warm: Sequence[tuple[int, Array]] = (),
 ) -> tuple[int, Found]:
     """The best kernel of any family; starts include the kernels already chosen."""
     results = []
     for f, space in enumerate(spaces):
         # A kernel from a similar problem replaces the search from scratch.
         known = [z for family, z in warm if family == f]
-        starts = known or [z for family, z in sums.atoms[-2:] if family == f]
+        starts = known or [z for family, z in path.atoms[-2:] if family == f]
         results.append(
             maximise(
                 objective,
-                sums.probe(objective.elements, f),
+                path.probe(objective, f),
                 space,
                 starts,
                 n_starts=settings.n_starts,
@@ -162,55 +164,23 @@ def _best_of_families(
     return best, results[best]
 
 
-def _combine(F: CenteredAlignment, K: Element, K_new: Element, settings: Settings) -> Element:
-    """K + eta K' with the best eta, or the best non-negative weights of all generators of K."""
-    if settings.corrective:
-        return _reweighted(K + K_new)
-    return K + F.step(K, K_new, settings.eta_max) * K_new
-
-
-def _reweighted(K: Element) -> Element:
-    """The combination of largest alignment of the identity and the kernels in K."""
-    used = np.flatnonzero(K.padded())
-    table = K.sums.table
-    coefficients = np.zeros(len(table))
-    coefficients[used] = best_weights(table[np.ix_(used, used)], table[used, TARGET])
-    # Kernels whose weight came out as zero can return later, the identity keeps the path alive.
-    if not coefficients.any():
-        coefficients[IDENTITY] = 1.0
-    return Element(K.sums, coefficients)
+def alignment_growth(sums: PairSums, settings: Settings, *, best: bool = False) -> AlignmentGrowth:
+    """A growth by alignment from the start that is set, or from the best single kernel."""
+    best = best or settings.start == "best"
+    corrective = settings.corrective
+    return AlignmentGrowth(sums, settings.eps, settings.eta_max, corrective=corrective, best=best)
 
 
 def replay(
     sums: PairSums, search_values: Sequence[float], settings: Settings
 ) -> tuple[Array, list[dict[str, Any]]]:
     """The weights of the kernels along the path, and a record of each iteration."""
-    F = CenteredAlignment(sums.T)
-    K = sums.identity * settings.eps
+    path = alignment_growth(sums, settings)
     history = []
     for t, search_value in enumerate(search_values):
-        K_new = sums.atom(t)
-        if t == 0 and settings.start == "best":
-            K = K_new * settings.eps
-        else:
-            K = _combine(F, K, K_new, settings)
-        history.append(_record(sums, F, K, t, search_value))
-    # The identity steers the path; it is not part of the kernel that predicts.
-    return K.padded()[FIRST_ATOM:], history
-
-
-def _record(
-    sums: PairSums, F: CenteredAlignment, K: Element, t: int, search_value: float
-) -> dict[str, Any]:
-    """What `history_` and a callback are told of the iteration that led to K."""
-    return {
-        "iteration": t + 1,
-        "kernel": sums.kernel(t),
-        "eta": float(K.padded()[FIRST_ATOM + t]),
-        "objective": F.value(K),
-        "search_value": search_value,
-        "weights": K.padded()[FIRST_ATOM : FIRST_ATOM + t + 1].tolist(),
-    }
+        path.take(sums.atom(t))
+        history.append(path.record(search_value))
+    return path.weights(), history
 
 
 def normalised(weights: Array, sums: PairSums) -> tuple[Array, bool]:
@@ -230,8 +200,9 @@ def _best_single(
 ) -> tuple[int, Array]:
     """The kernel with the largest alignment by itself, or one from the middle of the range."""
     if sums.T.norm() > 0:
-        objective = StepObjective(CenteredAlignment(sums.T), sums.identity * 0.0)
-        family, found = _best_of_families(objective, sums, spaces, settings, ())
+        path = alignment_growth(sums, settings, best=True)
+        path.atoms += sums.atoms
+        family, found = best_of_families(path.objective("step"), path, spaces, settings)
         if np.isfinite(found.value):
             return family, found.z
     return 0, spaces[0].scan[len(spaces[0].scan) // 2]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize, minimize_scalar
 
 from kernalign._typing import Array
-from kernalign.gram import Element, Probe
+from kernalign.criteria.growth import Objective
+from kernalign.gram import Probe
 from kernalign.kernels import SearchSpace
 
 #: Local maxima of a scan that are refined.
@@ -25,16 +26,6 @@ ACCURACY = 1e-4
 ITERATIONS = 100
 #: Relative gain, and slope in units of the objective, at which a run ends.
 FLAT = 1e-6
-
-
-class Objective(Protocol):
-    """A function of the inner products with `elements` and of the squared centred norm."""
-
-    elements: list[Element]
-
-    def value(self, products: Array, norm: Array | float) -> Any: ...
-
-    def derivative(self, products: Array, norm: float) -> tuple[Array, float]: ...
 
 
 #: A smooth term subtracted from the objective: z -> value, gradient.

@@ -1,0 +1,147 @@
+"""What a criterion offers to the greedy loop: the kernels so far, and what the next would bring.
+
+`solvers.greedy.grow` asks a `Growth` for the value of the combination, for the objective by which
+the next kernel is searched, and to take the kernel that was found. How far a criterion can go
+beyond a single step (new weights of all kernels, their parameters, the noise) is its own business.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.criteria.alignment import (
+    CenteredAlignment,
+    SlopeObjective,
+    StepObjective,
+    best_weights,
+)
+from kernalign.gram import Element, PairSums, Probe
+from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
+
+#: What the greedy loop requires of a growth.
+GROWTH = ("atoms", "empty", "value", "objective", "probe", "add", "record")
+
+
+def check_needs(solver: str, part: Any, needs: Sequence[str]) -> None:
+    """One sentence that names what a part lacks of what a solver requires."""
+    missing = [name for name in needs if not hasattr(part, name)]
+    if missing:
+        raise TypeError(
+            f"{solver} needs {', '.join(f'{name!r}' for name in needs)} of what it is given. "
+            f"{type(part).__name__} has no {', '.join(f'{name!r}' for name in missing)}."
+        )
+
+
+class Objective(Protocol):
+    """A function of the inner products with `elements` and of the squared centred norm."""
+
+    elements: list[Element]
+
+    def value(self, products: Array, norm: Array | float) -> Any: ...
+
+    def derivative(self, products: Array, norm: float) -> tuple[Array, float]: ...
+
+
+class Growth(ABC):
+    """A combination of kernels that grows by one at a time."""
+
+    #: Kernels (family, z) in the order in which they were taken.
+    atoms: list[tuple[int, Array]]
+
+    @property
+    @abstractmethod
+    def empty(self) -> bool:
+        """Whether the next kernel is the first one, chosen for what it is by itself."""
+
+    @abstractmethod
+    def value(self) -> float:
+        """The criterion at the combination, the larger the better."""
+
+    @abstractmethod
+    def objective(self, by: str) -> Objective:
+        """What the next kernel is searched by: the "slope" of the criterion, or its "step"."""
+
+    @abstractmethod
+    def probe(self, objective: Objective, family: int) -> Probe:
+        """The inner products of `objective` for the members of one family."""
+
+    @abstractmethod
+    def add(self, family: int, z: Array) -> None:
+        """Take a kernel, with the weight that is best."""
+
+    @abstractmethod
+    def record(self, search_value: float) -> dict[str, Any]:
+        """What `history_` and a callback are told of the last kernel taken."""
+
+
+class AlignmentGrowth(Growth):
+    """K = eps C_n + sum_t eta_t K_t by centred alignment, on sums over pairs.
+
+    eps : weight of the identity that the paper starts from; with `best` of the first kernel
+        instead, as small as the identity would be, so that eta_max does not cut later steps.
+    corrective : all weights anew after each kernel, instead of one step.
+    """
+
+    def __init__(self, sums: PairSums, eps: float, eta_max: float, *, corrective: bool, best: bool):
+        self.sums, self.F = sums, CenteredAlignment(sums.T)
+        self.eps, self.eta_max, self.corrective, self.best = eps, eta_max, corrective, best
+        self.K = sums.identity * (0.0 if best else eps)
+        self.atoms: list[tuple[int, Array]] = []
+
+    @property
+    def empty(self) -> bool:
+        return self.best and not self.atoms
+
+    def value(self) -> float:
+        return self.F.value(self.K)
+
+    def objective(self, by: str) -> Objective:
+        return (StepObjective if by == "step" else SlopeObjective)(self.F, self.K)
+
+    def probe(self, objective: Objective, family: int) -> Probe:
+        return self.sums.probe(objective.elements, family)
+
+    def add(self, family: int, z: Array) -> None:
+        self.take(self.sums.append(family, z))
+
+    def take(self, K_new: Element) -> None:
+        """`add` of the next kernel that the sums hold already."""
+        if self.empty:
+            self.K = K_new * self.eps
+        elif self.corrective:
+            self.K = _reweighted(self.K + K_new)
+        else:
+            self.K = self.K + self.F.step(self.K, K_new, self.eta_max) * K_new
+        self.atoms.append(self.sums.atoms[len(self.atoms)])
+
+    def weights(self) -> Array:
+        """Of the kernels. The identity steers the path; it is no part of what predicts."""
+        return self.K.padded()[FIRST_ATOM:][: len(self.atoms)]
+
+    def record(self, search_value: float) -> dict[str, Any]:
+        t, weights = len(self.atoms) - 1, self.weights()
+        return {
+            "iteration": t + 1,
+            "kernel": self.sums.kernel(t),
+            "eta": float(weights[t]),
+            "objective": self.value(),
+            "search_value": search_value,
+            "weights": weights.tolist(),
+        }
+
+
+def _reweighted(K: Element) -> Element:
+    """The combination of largest alignment of the identity and the kernels in K."""
+    used = np.flatnonzero(K.padded())
+    table = K.sums.table
+    coefficients = np.zeros(len(table))
+    coefficients[used] = best_weights(table[np.ix_(used, used)], table[used, TARGET])
+    # Kernels whose weight came out as zero can return later, the identity keeps the path alive.
+    if not coefficients.any():
+        coefficients[IDENTITY] = 1.0
+    return Element(K.sums, coefficients)
