@@ -15,10 +15,10 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria.evidence import Evidence, LeaveOneOut, RidgeCriterion
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion
+from kernalign.gram.sizes import Sizes
 from kernalign.kernels import Family, FamilyMember, Gaussian
 from kernalign.kernels.tied import Ground
 from kernalign.learners.base import Learned, Learner, generator
-from kernalign.learners.uniform import Sizes, combination, combined_alignment
 from kernalign.solvers.callback import Callback, check_callback
 from kernalign.solvers.descent import Descent, Point
 from kernalign.solvers.greedy import Settings, grow
@@ -190,11 +190,11 @@ class ContinuousEvidence(Learner):
             FamilyMember(family, family.from_search(z))
             for family, z in zip(descent.families, final.z, strict=True)
         ]
-        sizes = Sizes.of(kernels, X, target, "none", scale_free=True)
+        sizes = Sizes(kernels, X, target, "none", scale_free=True)
         weights = np.exp(final.s)
         return Learned(
-            kernel=combination(kernels, weights, sizes),
-            alignment=combined_alignment(weights, sizes, target),
+            kernel=sizes.learned(weights),
+            alignment=sizes.alignment(weights),
             history=descent.history,
             objective=descent.objective,
             converged=descent.converged,

@@ -27,11 +27,11 @@ from kernalign.criteria import best_weights
 from kernalign.gram import Target
 from kernalign.gram.centring import centre_block, cosine
 from kernalign.gram.dictionary import by_family, fill_tile
+from kernalign.gram.sizes import Sizes
 from kernalign.gram.stack import NORMALISATIONS
 from kernalign.kernels import FamilyMember
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
-from kernalign.learners.uniform import Sizes, combination, warn_constant
 
 #: Relative gap from which on the weights are computed again from the Gram matrices themselves.
 EXACT = 1e-10
@@ -106,11 +106,11 @@ class DiscreteAlignment(FiniteLearner):
         check_choice(self, "joint", (True, False))
         check_choice(self, "normalize", NORMALISATIONS)
         kernels = self.dictionary(X, feature_names, target.weight)
-        sizes = Sizes.of(kernels, X, target, self.normalize, scale_free=self.joint)
+        sizes = Sizes(kernels, X, target, self.normalize, scale_free=self.joint)
         rows = Rows(kernels, X, target, sizes)
         problem = rows.problem()
         if problem is None:
-            return self._unaligned(kernels, sizes)
+            return self._unaligned(sizes)
         if self.joint:
             problem, u, history = alignf(problem, rows)
         else:
@@ -126,7 +126,7 @@ class DiscreteAlignment(FiniteLearner):
             )
         mu = problem.weights(u, sizes.scales)
         return Learned(
-            kernel=combination(kernels, mu, sizes),
+            kernel=sizes.learned(mu),
             alignment=float(history[-1]["objective"]),
             history=history,
             converged=gap <= TOLERANCE,
@@ -135,23 +135,24 @@ class DiscreteAlignment(FiniteLearner):
             extra={"scales_": sizes.scales},
         )
 
-    def _unaligned(self, kernels: Sequence[FamilyMember], sizes: Sizes) -> Learned:
+    def _unaligned(self, sizes: Sizes) -> Learned:
         """Equal weights, and a warning that says why."""
         if sizes.vanishing.all():
-            warn_constant()
+            sizes.warn_if_constant()
         else:
             warnings.warn(
                 "No kernel of the list is aligned with the labels: all are given the same weight.",
                 AlignmentWarning,
                 stacklevel=find_stack_level(),
             )
-        mu = np.full(len(kernels), 1 / np.sqrt(len(kernels)))
+        M = len(sizes.kernels)
+        mu = np.full(M, 1 / np.sqrt(M))
         # Every combination has alignment zero, so these weights are as good as any.
         record = {"iteration": 1, "objective": 0.0}
         if self.joint:
             record |= {"upper": 0.0, "gap": 0.0, "kkt": 0.0}
         return Learned(
-            kernel=combination(kernels, mu, sizes),
+            kernel=sizes.learned(mu),
             alignment=0.0,
             history=[record],
             weights=mu,
