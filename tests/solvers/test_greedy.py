@@ -4,9 +4,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from kernalign import ContinuousEvidence
-from kernalign.criteria.evidence import Evidence, LeaveOneOut
+from kernalign.criteria.evidence import Evidence, LeaveOneOut, Slope
 from kernalign.criteria.growth import GROWTH, AlignmentGrowth, Growth, check_needs
 from kernalign.gram import Target, pair_sums
 from kernalign.kernels import AnyOf, Gaussian, Laplacian, Linear, Matern
@@ -163,3 +164,36 @@ def test_alignment_and_evidence_offer_all_that_the_loop_needs():
     sums = pair_sums([family], [space], X, Target(y[:, None], np.ones(20)))
     check_needs("test", AlignmentGrowth(sums, 1e-10, 1.0, corrective=False, best=False), GROWTH)
     check_needs("test", growth(Evidence, [Gaussian()], X, y)[0], GROWTH)
+
+
+class Doubled(Evidence):
+    """A criterion of the user's own: twice the evidence, so that the same kernels are best."""
+
+    def evaluate(self, K, noise):
+        slope = super().evaluate(K, noise)
+        return Slope(2 * slope.value, 2 * slope.G, 2 * slope.noise)
+
+
+class Mute:
+    """Lacks what the descent needs."""
+
+    def __init__(self, target):
+        self.total = target.total
+
+
+@pytest.mark.parametrize("max_kernels", [None, 2])
+def test_a_criterion_of_ones_own(max_kernels):
+    X, y = rows(50)
+    family = AnyOf(Gaussian(), Linear())
+    own = ContinuousEvidence(family, criterion=Doubled, max_kernels=max_kernels, max_iter=300)
+    given = clone(own).set_params(criterion="evidence").fit(X, y)
+    own = clone(own).fit(X, y)
+    assert own.objective_ == pytest.approx(2 * given.objective_, rel=1e-3)
+
+
+def test_a_criterion_without_a_value_is_refused_by_name():
+    X, y = rows(20)
+    with pytest.raises(TypeError, match="Mute has no 'evaluate'"):
+        ContinuousEvidence(criterion=Mute).fit(X, y)
+    with pytest.raises(ValueError, match="'criterion' parameter of ContinuousEvidence"):
+        ContinuousEvidence(criterion="luck").fit(X, y)

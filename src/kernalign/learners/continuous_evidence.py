@@ -53,8 +53,10 @@ class ContinuousEvidence(Learner):
         Grow the sum instead: from the best kernel of any family by itself, one kernel at a time,
         as long as that gains three nats of the criterion, and at most so many. Kernels are chosen
         with tied parameters on a part of the rows.
-    criterion : {"evidence", "loo"}
-        The negative log marginal likelihood, or the leave-one-out squared loss.
+    criterion : {"evidence", "loo"} or a class of your own
+        The negative log marginal likelihood, or the leave-one-out squared loss. A class is called
+        with the target and has `evaluate(K, noise)`, as `kernalign.criteria.evidence` has them; it
+        is minimised.
     prior : float
         Strength of the prior that the relevances of features are alike; inf ties them together.
         With few rows and many features 3 is careful and 0.3 bold.
@@ -102,7 +104,7 @@ class ContinuousEvidence(Learner):
         family: Family | None = None,
         *,
         max_kernels: int | None = None,
-        criterion: str = "evidence",
+        criterion: Any = "evidence",
         prior: float = 1.0,
         max_rows: int = 1000,
         max_iter: int = 60,
@@ -211,7 +213,8 @@ class ContinuousEvidence(Learner):
         families = ground.tied if tied else ground.families
         spaces = ground.tied_spaces if tied else ground.spaces
         columns = [family.select(X) for family in families]
-        criterion = CRITERIA[self.criterion](target)
+        own = not isinstance(self.criterion, str)
+        criterion = (self.criterion if own else CRITERIA[self.criterion])(target)
         return Descent(criterion, families, spaces, columns, 0.0 if tied else prior)
 
     def _common(self, ground: Ground, X: Array, target: Target, rng: np.random.Generator) -> Point:
@@ -254,7 +257,8 @@ class ContinuousEvidence(Learner):
     def _families(
         self, X: Array, target: Target, feature_names: Sequence[str] | None
     ) -> list[Family]:
-        check_choice(self, "criterion", tuple(CRITERIA))
+        if isinstance(self.criterion, str) or not callable(self.criterion):
+            check_choice(self, "criterion", tuple(CRITERIA))
         check_callback(self, self.callback)
         check_number(self, "prior", 0, closed=True)
         for name in ("max_rows", "max_iter"):

@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 
 from kernalign._typing import Array
 from kernalign.criteria.evidence import RidgeCriterion
+from kernalign.criteria.growth import check_needs
 from kernalign.kernels import Family, SearchSpace
 from kernalign.solvers.callback import Callback, asked_to_stop
 
@@ -31,6 +32,11 @@ FAINT = 1e-7
 SWITCHES, CHEAP = (1e-2, 1e-3, 1e-4, 1e-5), 1e-4
 #: Relative gain at which the search ends.
 FLAT = 1e-5
+
+
+#: What the descent requires of a criterion and of a family.
+CRITERION = ("evaluate", "total")
+FAMILY = ("gram", "gradient", "from_search", "tied")
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,9 @@ class Descent:
     converged: bool = False
 
     def __post_init__(self) -> None:
+        check_needs("The descent of all parameters", self.criterion, CRITERION)
+        for family in self.families:
+            check_needs("The descent of all parameters", family, FAMILY)
         self.relevances = [
             family.tied() is not None and bool((space.lower >= 0).all())
             for family, space in zip(self.families, self.spaces, strict=True)

@@ -7,6 +7,11 @@
 5. lambda = argmin_{0 <= lambda <= 1} S((1 - lambda) K + lambda G(sigma))
 6. K <- (1 - lambda) K + lambda G(sigma)
 7. (corrective) all weights anew
+
+This is not `greedy.grow`. There a search proposes, and the value after the step decides whether to
+go on. Here the search itself certifies how far the mixture is from the best of the whole hull: it
+comes before the decision, and no step is taken once the certificate is good enough. Steps stay in
+the convex hull, kernels that coincide are merged, and those that lose their weight leave.
 """
 
 from __future__ import annotations
