@@ -12,6 +12,7 @@ import sys
 
 NAMES = (
     "pass_over_pairs",
+    "combination",
     "memory",
     "grid_search",
     "penalty_path",

@@ -19,7 +19,6 @@ from kernalign.features import (
     choose_landmarks,
     has_exact_features,
 )
-from kernalign.features.combination import combined_gram
 from kernalign.features.landmarks import METHODS, pivots
 
 
@@ -41,12 +40,6 @@ COMBINATIONS = [
     combination(Gaussian(ard=True).at([1.0, 2.0, np.inf]), *one_family(Laplacian(), 2.0, 1.0)),
     combination(*one_family(Matern(2.5), 1.0, 2.0), Polynomial(2).at(1.0)),
 ]
-
-
-@pytest.mark.parametrize("kernel", COMBINATIONS, ids=range(3))
-def test_shared_statistics_give_the_kernel(kernel):
-    X, Z = rows(), rows(7, seed=1)
-    np.testing.assert_allclose(combined_gram(kernel, X, Z), kernel(X, Z), rtol=1e-12, atol=1e-14)
 
 
 # --- landmarks -----------------------------------------------------------------------------------

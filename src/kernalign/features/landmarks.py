@@ -14,7 +14,6 @@ from scipy.linalg import cholesky, solve_triangular
 
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array, IntArray
-from kernalign.features.combination import combined_gram
 from kernalign.kernels import LearnedKernel
 from kernalign.rows import as_rows
 
@@ -97,7 +96,8 @@ def _unexplained(kernel: LearnedKernel, X: Array, drawn: IntArray, F: Array) -> 
     rows, left = X[drawn], np.ascontiguousarray(F[:, drawn].T)
 
     def block(columns: slice) -> Array:
-        return combined_gram(kernel, rows, X[columns]) - left @ F[:, columns]
+        K: Array = kernel(rows, X[columns])
+        return K - left @ F[:, columns]
 
     return np.hstack([part for _, part in map_rows(block, len(X), COLUMNS)])
 

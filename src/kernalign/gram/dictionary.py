@@ -18,7 +18,7 @@ from kernalign.gram.centring import cosine
 from kernalign.gram.target import Target
 from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
 from kernalign.kernels import FamilyMember
-from kernalign.kernels.base import is_scalar
+from kernalign.kernels.together import KernelsOnRows
 from kernalign.rows.pairs import Pass, Share, Summary
 
 #: Bytes of the tile stack (all kernels on one tile) that one thread works on.
@@ -58,7 +58,6 @@ class DictionaryPass(Pass):
 
     def __init__(self, kernels: list[FamilyMember]):
         self.kernels = kernels
-        self.groups = by_family(kernels)
         self.width = self.kept = len(kernels)
 
     def tile_bytes(self, tile: int, columns: int) -> int:
@@ -71,7 +70,7 @@ class DictionaryPass(Pass):
 
     def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
         m, size = self.width, min(tile, self.side())
-        views = [_View(self.kernels, group, A, B) for group in self.groups]
+        kernels = KernelsOnRows(self.kernels, A, B)
         products, with_target, diagonal = np.zeros((m, m)), np.zeros(m), np.zeros(m)
         sums_left = np.zeros((m, len(A)))
         sums_right = sums_left if B is None else np.zeros((m, len(B)))
@@ -80,8 +79,7 @@ class DictionaryPass(Pass):
         for a, b, same in tile_pairs(len(A), None if B is None else len(B), size):
             shape = a.stop - a.start, b.stop - b.start
             stack = cut(values, (m, *shape))
-            for view in views:
-                view.fill(stack, a, b, cut(statistic, shape))
+            kernels.fill(stack, a, b, cut(statistic, shape))
             times = 1 if same else 2
             found = stack @ right[b]
             sums_left[:, a] += found[:, :, 0]
@@ -113,56 +111,3 @@ def centre_products(
     s = summary.total[: summary.with_target.size]
     centred = between - (2 / N) * summary.cross + np.outer(s, s) / N**2
     return CentredProducts(centred, summary.with_target, diagonal - s / N)
-
-
-def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
-    """Positions of the kernels that share a family, and so a pair statistic."""
-    groups: dict[int, list[int]] = {}
-    for i, kernel in enumerate(kernels):
-        groups.setdefault(id(kernel.family), []).append(i)
-    return list(groups.values())
-
-
-def fill_tile(
-    tile: Array,
-    groups: list[list[int]],
-    kernels: Sequence[FamilyMember],
-    views: dict[int, Array],
-    rows: slice,
-    columns: slice,
-) -> None:
-    """Gram blocks of all kernels on one tile, from each family's columns of the data."""
-    for group in groups:
-        family = kernels[group[0]].family
-        X = views[id(family)]
-        A, B = X[rows], None if rows == columns else X[columns]
-        if is_scalar(family):
-            statistic = family.statistic(A, B)
-            for i in group:
-                family.from_statistic_into(tile[i], statistic, kernels[i].sigma)
-        else:
-            for i in group:
-                tile[i] = family.gram(kernels[i].sigma, A, B)
-
-
-class _View:
-    """A family's columns of two blocks, and its kernels on tiles of them."""
-
-    def __init__(self, kernels: list[FamilyMember], group: list[int], A: Array, B: Array | None):
-        self.kernels = [(i, kernels[i]) for i in group]
-        family = self.kernels[0][1].family
-        self.A, self.B = family.select(A), None if B is None else family.select(B)
-        self.statistic = family.statistic_tiles(self.A, self.B) if is_scalar(family) else None
-
-    def fill(self, stack: Array, rows: slice, columns: slice, room: Array) -> None:
-        """Gram blocks of one tile; room, an array of its shape, is overwritten."""
-        if self.statistic is not None:
-            statistic = self.statistic(rows, columns, room)
-            for i, kernel in self.kernels:
-                assert is_scalar(kernel.family)
-                kernel.family.from_statistic_into(stack[i], statistic, kernel.sigma)
-            return
-        other = self.A if self.B is None else self.B
-        right = None if self.B is None and rows == columns else other[columns]
-        for i, kernel in self.kernels:
-            stack[i] = kernel.family.gram(kernel.sigma, self.A[rows], right)

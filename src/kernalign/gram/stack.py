@@ -18,8 +18,8 @@ from kernalign._threads import map_rows
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import ScaleWarning, find_stack_level
 from kernalign.gram.centring import VANISHING
-from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.kernels import FamilyMember, LearnedKernel
+from kernalign.kernels.together import KernelsOnRows
 
 #: The choices of `normalize`: s_m = 1, tr K_m / n, tr (K_m)_c / n.
 NORMALISATIONS = ("none", "trace", "variance")
@@ -167,14 +167,12 @@ def _filled(
     """
     n, m = len(X), len(kernels)
     values = np.empty((m, n, n), dtype=dtype)
-    groups = by_family(kernels)
-    views = {id(k.family): k.family.select(X) for k in kernels}
+    on_rows = KernelsOnRows(kernels, X)
 
     def block(rows: slice) -> None:
         for start in range(rows.start, n, TILE):
             columns = slice(start, min(start + TILE, n))
-            tile = values[:, rows, columns]
-            fill_tile(tile, groups, kernels, views, rows, columns)
+            on_rows.fill(values[:, rows, columns], rows, columns)
             if columns != rows:
                 for matrix in values:
                     matrix[columns, rows] = matrix[rows, columns].T

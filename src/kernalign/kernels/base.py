@@ -61,6 +61,16 @@ class Family(BaseEstimator, ABC):
     #: Name of each parameter group in `describe`, in the order of sigma.
     parameter: str = "sigma"
 
+    def __eq__(self, other: object) -> bool:
+        """Families of one class with equal parameters and equal constants of their data."""
+        if type(self) is not type(other):
+            return False
+        mine, others = vars(self), vars(other)
+        return mine.keys() == others.keys() and all(_same(mine[k], others[k]) for k in mine)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     # -- formula ------------------------------------------------------------------------------
 
     @abstractmethod
@@ -294,8 +304,7 @@ class FamilyMember:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, FamilyMember)
-            and type(self.family) is type(other.family)
-            and _same(dict(vars(self.family)), dict(vars(other.family)))
+            and self.family == other.family
             and np.array_equal(self.sigma, other.sigma)
         )
 
@@ -303,14 +312,11 @@ class FamilyMember:
         return hash((type(self.family), self.sigma.tobytes()))
 
 
-def _same(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    """Whether two families have equal parameters and equal constants of their data."""
-    return first.keys() == second.keys() and all(
-        np.array_equal(first[name], second[name])
-        if isinstance(first[name], np.ndarray)
-        else first[name] == second[name]
-        for name in first
-    )
+def _same(first: Any, second: Any) -> bool:
+    """Whether two parameters are equal, arrays included."""
+    if hasattr(first, "__array__") or hasattr(second, "__array__"):
+        return first is second or np.array_equal(first, second)
+    return bool(first == second)
 
 
 def _short(value: float | list[float]) -> str:

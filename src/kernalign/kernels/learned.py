@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.utils import gen_batches
 from kernalign._memory import too_small, working_memory
 from kernalign._typing import Array
 from kernalign.kernels.base import FamilyMember
+from kernalign.kernels.together import KernelsOnRows
 
 
 class LearnedKernel(Kernel):
@@ -38,9 +39,7 @@ class LearnedKernel(Kernel):
         """Gram matrix (n, m); the second argument is called Y as in scikit-learn's kernels."""
         X = _as_rows(X)
         Z = None if Y is None else _as_rows(Y)
-        K = np.zeros((len(X), len(X) if Z is None else len(Z)))
-        for rows, block in self._blocks(X, Z):
-            K[rows] = block
+        K = self._gram(X, Z)
         if Z is None:
             # Blocks round the two halves differently; a Gram matrix is symmetric to the last bit.
             K += K.T
@@ -49,21 +48,15 @@ class LearnedKernel(Kernel):
             return K, np.empty((*K.shape, 0))
         return K
 
-    def _blocks(self, X: Array, Z: Array | None) -> Iterator[tuple[slice, Array]]:
-        """Row blocks of the Gram matrix within scikit-learn's `working_memory`."""
-        if Z is None and len(X) <= rows_within_budget(len(X)):
-            yield slice(0, len(X)), self._combine(X, None)
-            return
-        Z = X if Z is None else Z
-        for rows in gen_batches(len(X), rows_within_budget(len(Z))):
-            yield rows, self._combine(X[rows], Z)
-
-    def _combine(self, X: Array, Z: Array | None) -> Array:
-        K = np.zeros((len(X), len(X) if Z is None else len(Z)))
-        for kernel, weight in zip(self.kernels, self.weights, strict=True):
-            block = kernel(X, Z)
-            block *= weight
-            K += block
+    def _gram(self, X: Array, Z: Array | None) -> Array:
+        """k(X, Z) by blocks of rows within scikit-learn's `working_memory`."""
+        columns = X if Z is None else Z
+        most = rows_within_budget(len(columns))
+        if len(X) <= most:
+            return KernelsOnRows(self.kernels, X, Z).combine(self.weights)
+        K = np.empty((len(X), len(columns)))
+        for rows in gen_batches(len(X), most):
+            K[rows] = KernelsOnRows(self.kernels, X[rows], columns).combine(self.weights)
         return K
 
     def diag(self, X: Any) -> Array:

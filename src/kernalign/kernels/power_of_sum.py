@@ -10,6 +10,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._validation import check_count
 from kernalign.kernels.base import Family, FamilyMember, SearchSpace
+from kernalign.kernels.together import KernelsOnRows
 
 
 class PowerOfSum(Family):
@@ -60,11 +61,7 @@ class PowerOfSum(Family):
         return type(self)(resolved, self.degree)
 
     def _sum(self, mu: Array, X: Array, Z: Array | None) -> Array:
-        total = np.zeros((len(X), len(X) if Z is None else len(Z)))
-        for weight, kernel in zip(mu, self.kernels, strict=True):
-            if weight != 0:
-                total += weight * kernel(X, Z)
-        return total
+        return KernelsOnRows(self.kernels, X, Z).combine(mu)
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         powers: Array = self._sum(sigma, X, Z) ** self.degree

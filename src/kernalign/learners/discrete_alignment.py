@@ -26,10 +26,10 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.criteria import best_weights
 from kernalign.gram import Target
 from kernalign.gram.centring import centre_block, cosine
-from kernalign.gram.dictionary import by_family, fill_tile
 from kernalign.gram.sizes import Sizes
 from kernalign.gram.stack import NORMALISATIONS
 from kernalign.kernels import FamilyMember
+from kernalign.kernels.together import KernelsOnRows
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
 
@@ -289,15 +289,14 @@ def centred_factor(kernels: Sequence[FamilyMember], X: Array, target: Target) ->
     """
     n, m = len(X), len(kernels)
     weight, root = target.weight, np.sqrt(target.weight)
-    groups = by_family(kernels)
-    views = {id(k.family): k.family.select(X) for k in kernels}
+    on_rows = KernelsOnRows(kernels, X)
 
     def tiles(rows: slice) -> Iterator[tuple[slice, Array]]:
         """Columns on and right of the diagonal, and the kernels there; room for the target."""
         for start in range(rows.start, n, TILE):
             columns = slice(start, min(start + TILE, n))
             tile = np.empty((m + 1, rows.stop - rows.start, columns.stop - columns.start))
-            fill_tile(tile[:m], groups, kernels, views, rows, columns)
+            on_rows.fill(tile[:m], rows, columns)
             yield columns, tile
 
     def row_sums(rows: slice) -> Array:

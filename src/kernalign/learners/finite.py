@@ -13,6 +13,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.kernels import Family, FamilyMember, GramMatrix
+from kernalign.kernels.together import by_family
 from kernalign.learners.base import Learner
 
 
@@ -49,12 +50,13 @@ class FiniteLearner(Learner):
             else GramMatrix(kernel, name=f"kernels[{position}] of {owner}").at()
             for position, kernel in enumerate(given)
         ]
-        resolved: dict[int, Family] = {}
-        for kernel in kernels:
-            if id(kernel.family) not in resolved:
-                resolved[id(kernel.family)] = kernel.family.resolve(X, feature_names, weight)
-        _check_sizes(owner, [f for f in resolved.values() if isinstance(f, GramMatrix)])
-        return [kernel.resolved(resolved[id(kernel.family)]) for kernel in kernels]
+        resolved = list(kernels)
+        for group in by_family(kernels):
+            family = kernels[group[0]].family.resolve(X, feature_names, weight)
+            for i in group:
+                resolved[i] = kernels[i].resolved(family)
+        _check_sizes(owner, [k.family for k in resolved if isinstance(k.family, GramMatrix)])
+        return resolved
 
 
 def _check_sizes(owner: str, matrices: Sequence[GramMatrix]) -> None:

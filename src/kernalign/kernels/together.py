@@ -1,0 +1,106 @@
+"""Several kernels on the same rows: what a pair of rows tells a family is computed once.
+
+Every member of a one-parameter family depends on a pair through one number, a distance or an inner
+product. Kernels whose families are equal share it, whether they share the family object or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels.base import FamilyMember, is_scalar
+
+
+def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
+    """Positions of the kernels whose families are equal, group by group."""
+    groups: list[list[int]] = []
+    for i, kernel in enumerate(kernels):
+        for group in groups:
+            family = kernels[group[0]].family
+            # Only a shared statistic is worth a comparison: Gram matrices are long to compare.
+            if family is kernel.family or (is_scalar(family) and family == kernel.family):
+                group.append(i)
+                break
+        else:
+            groups.append([i])
+    return groups
+
+
+class KernelsOnRows:
+    """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself where Z is None)."""
+
+    def __init__(self, kernels: Sequence[FamilyMember], X: Array, Z: Array | None = None):
+        self.shape = len(X), len(X if Z is None else Z)
+        self._groups = [_Group(kernels, group, X, Z) for group in by_family(kernels)]
+
+    def fill(self, stack: Array, rows: slice, columns: slice, room: Array | None = None) -> None:
+        """Write the Gram blocks of all kernels on one tile to `stack`, (m, rows, columns).
+
+        room : an array of the tile's shape to work in, overwritten.
+        """
+        for group in self._groups:
+            statistic = group.statistic(rows, columns, room)
+            for i, sigma in group.members:
+                out = stack[i]
+                block = group.evaluate(sigma, rows, columns, statistic, out)
+                if block is not out:
+                    out[...] = block
+
+    def combine(self, weights: Array) -> Array:
+        """sum_t weights_t kappa_t on all rows."""
+        total: Array | None = None
+        room: Array | None = None
+        everything = slice(0, self.shape[0]), slice(0, self.shape[1])
+        for group in self._groups:
+            used = [(i, sigma) for i, sigma in group.members if weights[i] != 0]
+            # A kernel by itself computes what it needs, in its own units.
+            statistic = group.statistic(*everything) if len(used) > 1 else None
+            for i, sigma in used:
+                block = group.evaluate(sigma, *everything, statistic, room)
+                block *= weights[i]
+                if total is None:
+                    total = block
+                else:
+                    total += block
+                    room = block
+        return np.zeros(self.shape) if total is None else total
+
+
+class _Group:
+    """Kernels of one family, and the family's columns of the rows."""
+
+    def __init__(
+        self, kernels: Sequence[FamilyMember], positions: list[int], X: Array, Z: Array | None
+    ):
+        self.members = [(i, kernels[i].sigma) for i in positions]
+        self.family = family = kernels[positions[0]].family
+        self.X, self.Z = family.select(X), None if Z is None else family.select(Z)
+        self._tiles = family.statistic_tiles(self.X, self.Z) if is_scalar(family) else None
+
+    def statistic(self, rows: slice, columns: slice, room: Array | None = None) -> Array | None:
+        """What all members need to know of these pairs; None where they have nothing in common."""
+        if self._tiles is None:
+            return None
+        if room is None:
+            room = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+        return self._tiles(rows, columns, room)
+
+    def evaluate(
+        self,
+        sigma: Array,
+        rows: slice,
+        columns: slice,
+        statistic: Array | None,
+        room: Array | None,
+    ) -> Array:
+        """kappa_sigma on one tile: `room`, if there is any and it is of use, or a new array."""
+        if statistic is not None and is_scalar(self.family):
+            out = np.empty(statistic.shape) if room is None else room
+            self.family.from_statistic_into(out, statistic, sigma)
+            return out
+        same = self.Z is None and rows == columns
+        other = self.X if self.Z is None else self.Z
+        return self.family.gram(sigma, self.X[rows], None if same else other[columns])
