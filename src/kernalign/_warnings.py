@@ -22,6 +22,10 @@ class SampleWarning(UserWarning):
     """The largest sample allowed leaves the kernel, or its alignment, uncertain."""
 
 
+class ColumnWarning(UserWarning):
+    """A column of a table is left out, or has missing cells that the fit did not see."""
+
+
 def find_stack_level() -> int:
     """Frames up to the first one outside the library, so that a warning names the user's line."""
     package = str(Path(__file__).parent)

@@ -1,0 +1,9 @@
+"""Tables as people have them: from columns of any kind to a matrix of features."""
+
+from kernalign.tables.columns import Columns
+from kernalign.tables.encoders import Feature
+from kernalign.tables.labels import class_labels, responses
+from kernalign.tables.reading import is_table
+from kernalign.tables.recognise import Column
+
+__all__ = ["Column", "Columns", "Feature", "class_labels", "is_table", "responses"]

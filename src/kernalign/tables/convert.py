@@ -1,0 +1,129 @@
+"""Cells as numbers, as dates or as categories, or a sentence that says why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import IntArray
+from kernalign.tables import dates, written
+from kernalign.tables.cells import Cells, family, plain, spread, to_float
+from kernalign.tables.problems import UnusableError, rows_of, shortened
+
+#: A text column of which this share are numbers is a column of numbers with a few wrong cells.
+NEARLY_ALL = 0.9
+AS_CATEGORIES = "or name the column in categorical_features"
+WHAT = {
+    "number": "numbers",
+    "datetime": "dates",
+    "time": "times of day",
+    "boolean": "true/false",
+    "text": "text",
+    "category": "categories",
+    "mixed": "values of several types",
+}
+
+
+def as_numbers(cells: Cells, decimal: str | None = None) -> Cells:
+    """The cells as numbers; UnusableError if one is not a number, or infinite."""
+    if cells.type in ("number", "time"):
+        result = replace(cells, type="number")
+    elif cells.type == "boolean":
+        result = _spread(cells, [float(value) for value in cells.distinct])
+    elif cells.type == "datetime":
+        raise UnusableError("it holds dates, and numbers are needed.")
+    else:
+        result = _parsed(cells, decimal)
+    infinite = np.isinf(result.values)
+    if infinite.any():
+        raise UnusableError(
+            f"it is infinite in {rows_of(infinite)}: replace infinities by numbers, or make them "
+            "missing (None or NaN)."
+        )
+    return result
+
+
+def _spread(cells: Cells, values: Any, note: str = "") -> Cells:
+    array = spread(cells.values, np.asarray(values, dtype=float), np.nan)
+    return Cells(cells.name, "number", array, note=note)
+
+
+def _parsed(cells: Cells, decimal: str | None) -> Cells:
+    numbers, style = parse(cells, decimal)
+    if numbers.bad.any():
+        raise wrong_cell(cells, numbers.bad)
+    return _spread(cells, numbers.values, str(style) if style else "")
+
+
+def parse(cells: Cells, decimal: str | None = None) -> tuple[written.Numbers, Any]:
+    """The distinct values as numbers, and the style of those that are text (None without)."""
+    texts = [place for place, v in enumerate(cells.distinct) if family(v) == "text"]
+    values = np.full(len(cells.distinct), np.nan)
+    bad = np.zeros(len(cells.distinct), dtype=bool)
+    read = written.read_numbers([cells.distinct[place] for place in texts], decimal)
+    values[texts], bad[texts] = read.values, read.bad
+    for place, value in enumerate(cells.distinct):
+        if family(value) == "number":
+            values[place] = to_float(value)
+        elif family(value) != "text":
+            bad[place] = True
+    return written.Numbers(values, bad, read.style), read.style if texts else None
+
+
+def wrong_cell(cells: Cells, bad: Any) -> UnusableError:
+    """The sentence about cells that are no numbers in a column of numbers."""
+    mask = spread(cells.values, bad, False).astype(bool)
+    row = int(np.argmax(mask))
+    value = shortened(cells.distinct[cells.values[row]])
+    more = int(mask.sum()) - 1
+    others = f" (and {more} more cells)" if more > 1 else " (and one more cell)" if more else ""
+    if not (~bad).any():
+        return UnusableError(
+            f"it holds {WHAT[cells.type]} (row {row}: {value}), and numbers are needed: name it "
+            "in categorical_features, or drop it."
+        )
+    return UnusableError(
+        f"it holds numbers, but row {row} holds {value}{others}: write a number there, make the "
+        f"cell missing (None or NaN), {AS_CATEGORIES}."
+    )
+
+
+def number_share(cells: Cells, bad: Any, values: Any) -> float:
+    """The share of the cells with content that are numbers."""
+    counts = np.bincount(cells.values[cells.values >= 0], minlength=len(bad))
+    good = int(counts[~bad & ~np.isnan(values)].sum())
+    return good / max(good + int(counts[bad].sum()), 1)
+
+
+def as_dates(cells: Cells, order: str | None = None) -> tuple[Cells, str]:
+    """The cells as dates, and the order of day and month in text; or UnusableError."""
+    if cells.type == "datetime":
+        return cells, order or "ymd"
+    if cells.type in ("number", "time") and cells.missing.all():
+        nothing = np.full(len(cells.values), np.datetime64("NaT", "us"))
+        return Cells(cells.name, "datetime", nothing), order or "ymd"
+    texts = cells.type in ("text", "category", "mixed")
+    if not texts or not all(isinstance(value, str) for value in cells.distinct):
+        raise UnusableError(f"it holds {WHAT[cells.type]}, and dates are needed.")
+    try:
+        moments, order = dates.read_dates(cells.distinct, order)
+    except dates.DateError as problem:
+        raise problem.in_row(cells.first_row(problem.place)) from None
+    values = spread(cells.values, moments, np.datetime64("NaT", "us"))
+    note = f"dates stored as text, {dates.ORDERS[order]}"
+    return Cells(cells.name, "datetime", values, note=note), order
+
+
+def as_categories(cells: Cells) -> tuple[IntArray, tuple[Any, ...]]:
+    """Codes, -1 where missing, and the categories behind them."""
+    if cells.coded:
+        return cells.values, cells.distinct
+    empty = cells.missing
+    distinct, inverse = np.unique(cells.values[~empty], return_inverse=True)
+    codes = np.full(len(cells.values), -1, dtype=np.intp)
+    codes[~empty] = inverse
+    if cells.type == "datetime":
+        return codes, tuple(str(moment) for moment in distinct)
+    return codes, tuple(plain(value) for value in distinct.tolist())

@@ -1,0 +1,148 @@
+"""Dates and times: as text, and as a trend with the periods that a column can show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.tables.problems import UnusableError, shortened
+from kernalign.tables.written import MISSING_WORDS
+
+Moments = np.ndarray[Any, Any]
+
+_CLOCK = (
+    r"(?:[T ]+(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})"
+    r"(?::(?P<second>[0-9]{2})(?P<part>\.[0-9]+)?)?"
+    r"(?: ?(?P<half>[AaPp])[Mm])?(?: ?(?:Z|UTC|[+-][0-9]{2}:?[0-9]{2}))?)?"
+)
+#: Year first, as in ISO 8601; otherwise the year comes last.
+_YEAR_FIRST = re.compile(
+    rf"(?P<y>[0-9]{{4}})(?P<s>[-/.])(?P<a>[0-9]{{1,2}})(?P=s)(?P<b>[0-9]{{1,2}}){_CLOCK}"
+)
+_YEAR_LAST = re.compile(
+    rf"(?P<a>[0-9]{{1,2}})(?P<s>[-/.])(?P<b>[0-9]{{1,2}})(?P=s)(?P<y>[0-9]{{4}}){_CLOCK}"
+)
+#: Orders of day and month in a text.
+ORDERS = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
+
+#: A period belongs to a column if the column covers it twice, and shows this many phases of it.
+LEAST_PHASES = 3
+_PHASES = 48
+#: The shortest length of each period, in days.
+PERIODS = {"year": 365.0, "week": 7.0, "day": 1.0}
+
+
+def looks_like_dates(texts: Sequence[str], sample: int = 200) -> bool:
+    """Whether the first texts have the shape of dates."""
+    few = [text for text in texts[:sample] if text.strip().lower() not in MISSING_WORDS]
+    return bool(few) and all(_YEAR_FIRST.fullmatch(t.strip()) or _match_last(t) for t in few)
+
+
+def _match_last(text: str) -> re.Match[str] | None:
+    return _YEAR_LAST.fullmatch(text.strip())
+
+
+def read_dates(texts: Sequence[str], order: str | None = None) -> tuple[Moments, str]:
+    """Local dates and times of distinct texts, and the order of day and month.
+
+    With the year last and a point between, the day comes first. Otherwise the order is the one in
+    which every text is a date; if both are possible, the month comes first, as in the USA.
+    """
+    matches = [_match(text) for text in texts]
+    order = order or _order([match for match in matches if match is not None])
+    moments = np.full(len(texts), np.datetime64("NaT", "us"), dtype="datetime64[us]")
+    for place, (text, match) in enumerate(zip(texts, matches, strict=True)):
+        if match is None:
+            continue
+        try:
+            moments[place] = np.datetime64(_iso(match, order), "us")
+        except ValueError:
+            raise DateError(place, text) from None
+    return moments, order
+
+
+class DateError(Exception):
+    """The text at a place of the list is no date."""
+
+    def __init__(self, place: int, text: str) -> None:
+        super().__init__(place, text)
+        self.place, self.text = place, text
+
+    def in_row(self, row: int) -> UnusableError:
+        return UnusableError(
+            f"it holds dates, but row {row} holds {shortened(self.text)}, which is none: correct "
+            "it, or make it missing."
+        )
+
+
+def _match(text: str) -> re.Match[str] | None:
+    """The parts of a date; None where it is missing."""
+    cell = text.strip()
+    if cell.lower() in MISSING_WORDS:
+        return None
+    return (
+        _YEAR_FIRST.fullmatch(cell)
+        or _YEAR_LAST.fullmatch(cell)
+        or re.fullmatch("(?P<y>.*)", cell, re.S)
+    )
+
+
+def _order(matches: list[re.Match[str]]) -> str:
+    last = [m for m in matches if m.re is _YEAR_LAST]
+    if len(last) < len(matches) or not last:
+        return "ymd"
+    above = [any(int(m[part]) > 12 for m in last) for part in "ab"]
+    if all(m["s"] == "." for m in last) or (above[0] and not above[1]):
+        return "dmy"
+    return "mdy"
+
+
+def _iso(match: re.Match[str], order: str) -> str:
+    """The date as in ISO 8601; ValueError if it has another order."""
+    if match.re not in (_YEAR_FIRST, _YEAR_LAST) or (match.re is _YEAR_FIRST) != (order == "ymd"):
+        raise ValueError(order)
+    month, day = (match["b"], match["a"]) if order == "dmy" else (match["a"], match["b"])
+    hour = int(match["hour"] or 0)
+    if match["half"]:
+        hour = hour % 12 + 12 * (match["half"] in "pP")
+    clock = (
+        f"{hour:02d}:{match['minute'] or '00'}:{match['second'] or '00'}{(match['part'] or '')[:7]}"
+    )
+    return f"{match['y']}-{int(month):02d}-{int(day):02d}T{clock}"
+
+
+def phases(moments: Moments, period: str) -> Array:
+    """The position of each moment within its period, in [0, 1); NaN where it is missing."""
+    start = moments.astype("datetime64[Y]" if period == "year" else "datetime64[D]")
+    days = (moments - start.astype("datetime64[us]")) / np.timedelta64(1, "D")
+    if period == "day":
+        return np.asarray(days, dtype=float)
+    if period == "week":
+        # 1 January 1970 was a Thursday: weeks begin on Monday.
+        whole = start.astype(float) + 3
+        return np.asarray(np.where(np.isnat(moments), np.nan, (whole % 7 + days) / 7), dtype=float)
+    length = (start + 1).astype("datetime64[D]") - start.astype("datetime64[D]")
+    return np.asarray(days / (length / np.timedelta64(1, "D")), dtype=float)
+
+
+def shown_periods(moments: Moments) -> tuple[str, ...]:
+    """The periods that a column covers at least twice and shows at three or more phases."""
+    seen = np.unique(moments[~np.isnat(moments)])
+    if len(seen) < LEAST_PHASES:
+        return ()
+    day = np.timedelta64(1, "D")
+    # The last moment stands for the time up to the next one.
+    span = (seen[-1] - seen[0] + np.diff(seen).min()) / day
+    return tuple(
+        period
+        for period, length in PERIODS.items()
+        if span >= 2 * length and _distinct_phases(seen, period) >= LEAST_PHASES
+    )
+
+
+def _distinct_phases(moments: Moments, period: str) -> int:
+    return len(np.unique(np.round(phases(moments, period) * _PHASES).astype(int) % _PHASES))

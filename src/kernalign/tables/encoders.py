@@ -1,0 +1,256 @@
+"""From the cells of a column to features: numbers, categories, ranks and dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.tables.cells import DAY, Cells, spread
+from kernalign.tables.convert import WHAT, as_categories, as_dates, as_numbers
+from kernalign.tables.dates import phases, shown_periods
+from kernalign.tables.problems import UnusableError, shortened
+
+#: Interquartile range of a normal distribution with standard deviation 1.
+NORMAL_IQR = 1.349
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the encoded matrix.
+
+    name : its name, unique in the matrix.
+    column : the column of the table that it comes from.
+    state : what it says of the column: "value", "category", "missing", "trend", or a period
+        ("year", "week", "day"), whose sine and cosine are two features.
+    codes : the number of codes seen by the fit, if its values are codes of categories, which can
+        only be equal or different; 0 if its values are numbers.
+    scale : a robust unit: the interquartile range divided by 1.349, or the standard deviation
+        where that is zero. 1 for codes.
+    """
+
+    name: str
+    column: str
+    state: str
+    codes: int = 0
+    scale: float = 1.0
+
+    @property
+    def is_code(self) -> bool:
+        return self.codes > 0
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The features of one column: a matrix, and where the column's cells are missing."""
+
+    matrix: Array
+    missing: np.ndarray[Any, Any]
+
+
+def robust_scale(values: Array) -> float:
+    """Interquartile range / 1.349, or the standard deviation where that is zero."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return 1.0
+    # Squares and differences of the largest doubles overflow, those of the smallest vanish.
+    unit = values / largest
+    low, high = np.quantile(unit, [0.25, 0.75])
+    scale = float((high - low) / NORMAL_IQR or unit.std()) * largest
+    return scale if scale > 0.0 else 1.0
+
+
+@dataclass(frozen=True)
+class NumberEncoder:
+    """The value, with the median in missing cells, and whether it is missing.
+
+    decimal : the decimal mark of numbers written as text.
+    levels : the categories in their order, if the numbers are their ranks.
+    has_value : False if all present values are equal: only what is missing tells rows apart.
+    """
+
+    median: float
+    scale: float
+    has_value: bool
+    has_missing: bool
+    decimal: str | None = None
+    levels: tuple[Any, ...] = ()
+
+    @classmethod
+    def learned(
+        cls, cells: Cells, decimal: str | None = None, levels: tuple[Any, ...] = ()
+    ) -> NumberEncoder:
+        """The median, unit and missing cells of numbers."""
+        empty = cells.missing
+        values = cells.values[~empty]
+        return cls(
+            # One of the two middle values: their mean can overflow.
+            median=float(np.quantile(values, 0.5, method="lower")),
+            scale=robust_scale(values),
+            has_value=bool(values.min() < values.max()),
+            has_missing=bool(empty.any()),
+            decimal=decimal,
+            levels=levels,
+        )
+
+    def features(self, column: str) -> list[Feature]:
+        value = Feature(column, column, "value", scale=self.scale)
+        return [*([value] if self.has_value else []), *_indicator(column, self.has_missing)]
+
+    def encode(self, cells: Cells) -> Block:
+        numbers = ranks(cells, self.levels) if self.levels else as_numbers(cells, self.decimal)
+        empty = numbers.missing
+        values = np.where(empty, self.median, numbers.values)
+        parts = [*([values] if self.has_value else []), *([empty] if self.has_missing else [])]
+        return Block(np.column_stack(parts).astype(float), empty)
+
+
+def ranks(cells: Cells, levels: tuple[Any, ...]) -> Cells:
+    """The position of each cell in the order; a value that is not in the order is missing."""
+    codes, distinct = as_categories(cells)
+    place = {level: float(rank) for rank, level in enumerate(levels)}
+    values = spread(codes, [place.get(value, np.nan) for value in distinct], np.nan)
+    return Cells(cells.name, "number", values.astype(float))
+
+
+def _indicator(column: str, present: bool) -> list[Feature]:
+    return [Feature(f"{column} is missing", column, "missing", codes=2)] if present else []
+
+
+@dataclass(frozen=True)
+class CategoryEncoder:
+    """Codes 0, 1, ... of the categories; a missing cell is the last category.
+
+    A category that the fit did not see gets a code that no other category has.
+    """
+
+    categories: tuple[Any, ...]
+    has_missing: bool
+
+    @classmethod
+    def learned(cls, cells: Cells) -> CategoryEncoder:
+        """The categories that occur."""
+        codes, distinct = as_categories(cells)
+        return cls(distinct, bool((codes < 0).any()))
+
+    @property
+    def count(self) -> int:
+        return len(self.categories) + self.has_missing
+
+    def features(self, column: str) -> list[Feature]:
+        return [Feature(column, column, "category", codes=self.count)]
+
+    def encode(self, cells: Cells) -> Block:
+        codes, distinct = as_categories(cells)
+        self._check_type(cells, distinct)
+        seen = {category: code for code, category in enumerate(self.categories)}
+        # Missing is the last code of the fit, or the first one beyond it.
+        missing = len(self.categories)
+        beyond = iter(range(missing + 1, missing + 1 + len(distinct)))
+        new = [seen[v] if v in seen else next(beyond) for v in distinct]
+        matrix = spread(codes, np.asarray(new, dtype=float), float(missing))
+        return Block(matrix[:, None], codes < 0)
+
+    def _check_type(self, cells: Cells, distinct: tuple[Any, ...]) -> None:
+        """Text and numbers never match: '501' is not 501."""
+        was, now = (
+            {isinstance(value, str) for value in values} for values in (self.categories, distinct)
+        )
+        if len(was) == len(now) == 1 and was != now:
+            held, value = ("text", self.categories[0]) if True in was else ("no text", None)
+            example = f" ({shortened(value)})" if value is not None else ""
+            got = f"{WHAT['text'] if True in now else 'no text'} ({shortened(distinct[0])})"
+            raise UnusableError(f"it held {held}{example} in the fit, and now it holds {got}.")
+
+
+@dataclass(frozen=True)
+class DateEncoder:
+    """Days since the median date, sine and cosine of the periods, and whether it is missing.
+
+    order : the order of day and month in text.
+    """
+
+    median: int
+    scale: float
+    periods: tuple[str, ...]
+    has_value: bool
+    has_missing: bool
+    order: str = "ymd"
+
+    @classmethod
+    def learned(cls, cells: Cells, order: str = "ymd") -> DateEncoder:
+        """The median date, the unit, and the periods that the dates can show."""
+        empty = cells.missing
+        moments = np.sort(cells.values[~empty])
+        median = int(moments[(len(moments) - 1) // 2].astype(np.int64))
+        return cls(
+            median=median,
+            scale=robust_scale(_days_since(moments, median)),
+            periods=shown_periods(moments),
+            has_value=bool(moments[0] < moments[-1]),
+            has_missing=bool(empty.any()),
+            order=order,
+        )
+
+    def features(self, column: str) -> list[Feature]:
+        trend = Feature(f"{column} (trend)", column, "trend", scale=self.scale)
+        waves = [
+            Feature(f"{column} ({period}, {wave})", column, period, scale=0.5**0.5)
+            for period in self.periods
+            for wave in ("sine", "cosine")
+        ]
+        indicator = _indicator(column, self.has_missing)
+        return [*([trend] if self.has_value else []), *waves, *indicator]
+
+    def encode(self, cells: Cells) -> Block:
+        moments = as_dates(cells, self.order)[0].values
+        empty = np.isnat(moments)
+        parts = [_days_since(moments, self.median)] if self.has_value else []
+        for period in self.periods:
+            parts.extend(_waves(phases(moments, period)))
+        # The median date is day 0; the centre of the circle is no phase at all.
+        parts = [np.where(empty, 0.0, part) for part in parts]
+        parts += [empty] if self.has_missing else []
+        return Block(np.column_stack(parts).astype(float), empty)
+
+
+def _days_since(moments: Any, origin: int) -> Array:
+    return np.asarray((moments - np.datetime64(origin, "us")) / np.timedelta64(1, "D"), dtype=float)
+
+
+def _waves(phase: Array) -> list[Array]:
+    return [np.sin(2 * np.pi * phase), np.cos(2 * np.pi * phase)]
+
+
+@dataclass(frozen=True)
+class TimeEncoder:
+    """Sine and cosine of the time of day, and whether it is missing."""
+
+    has_missing: bool
+
+    @classmethod
+    def learned(cls, cells: Cells) -> TimeEncoder:
+        return cls(bool(cells.missing.any()))
+
+    def features(self, column: str) -> list[Feature]:
+        waves = [
+            Feature(f"{column} (day, {wave})", column, "day", scale=0.5**0.5)
+            for wave in ("sine", "cosine")
+        ]
+        return [*waves, *_indicator(column, self.has_missing)]
+
+    def encode(self, cells: Cells) -> Block:
+        if cells.type != "time" and not cells.missing.all():
+            raise UnusableError(
+                f"it held times of day in the fit, and now it holds {WHAT[cells.type]}."
+            )
+        empty = cells.missing
+        phase = (np.zeros(len(empty)) if empty.all() else cells.values) / DAY
+        parts = [np.where(empty, 0.0, wave) for wave in _waves(phase)]
+        parts += [empty] if self.has_missing else []
+        return Block(np.column_stack(parts).astype(float), empty)
+
+
+Encoder = NumberEncoder | CategoryEncoder | DateEncoder | TimeEncoder

@@ -1,0 +1,132 @@
+"""Labels and responses as people have them: text, categories, numbers written otherwise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.tables.cells import Cells, family, spread
+from kernalign.tables.convert import WHAT, parse
+from kernalign.tables.problems import UnusableError, rows_of, shortened
+from kernalign.tables.reading import is_frame, read_column, read_table
+
+FROM_0 = "(counted from 0)"
+
+
+def class_labels(y: Any) -> np.ndarray[Any, Any]:
+    """One label per row: numbers, booleans or text.
+
+    Takes a list, an array, a series or a table of one column, also with a categorical dtype.
+    Raises one sentence that names the rows if labels are missing, infinite or of several types.
+    """
+    cells = _columns(y)
+    if len(cells) > 1:
+        raise ValueError(
+            f"y must have one column of labels. Got {len(cells)} columns: fit one classifier for "
+            "each."
+        )
+    return _labels(cells[0])
+
+
+def _labels(cells: Cells) -> np.ndarray[Any, Any]:
+    _refuse_missing(cells, "has no label", "remove these rows from X and y")
+    if cells.type == "datetime":
+        return cells.values.astype(str)
+    if not cells.coded:
+        _refuse_infinite(cells)
+        whole = bool(np.all(cells.values == np.floor(cells.values)))
+        return cells.values.astype(np.int64) if whole and _fits(cells.values) else cells.values
+    kinds: dict[str, int] = {}
+    for code, value in enumerate(cells.distinct):
+        kinds.setdefault(family(value), code)
+    if len(kinds) > 1:
+        shown = [
+            f"{WHAT[kind]} (row {cells.first_row(code)}: {shortened(cells.distinct[code])})"
+            for kind, code in kinds.items()
+        ]
+        raise ValueError(f"y must hold labels of one type. Got {' and '.join(shown)}.")
+    return np.asarray(np.array(cells.distinct)[cells.values])
+
+
+def _fits(values: Array) -> bool:
+    return bool(np.abs(values).max(initial=0.0) < 2.0**53)
+
+
+def responses(y: Any) -> tuple[Array, tuple[str, ...]]:
+    """One number per row, or a matrix with one column per response; and their names.
+
+    Takes a list, an array, a series or a table. Numbers that are written as text, with decimal
+    commas, thousands marks, a currency or percent signs, are read. Raises one sentence that names
+    the rows if numbers are missing, infinite or something else.
+    """
+    columns = _columns(y)
+    numbers = [_response(cells) for cells in columns]
+    names = tuple(cells.name for cells in columns)
+    return (numbers[0] if len(numbers) == 1 else np.column_stack(numbers)), names
+
+
+def _response(cells: Cells) -> Array:
+    if cells.type in ("datetime", "time"):
+        raise ValueError(
+            f"{_title(cells)} must hold numbers. Got {WHAT[cells.type]}: use the days since a date."
+        )
+    if cells.coded and cells.type != "boolean":
+        cells = _read_text(cells)
+    elif cells.coded:
+        values = [float(value) for value in cells.distinct]
+        cells = Cells(cells.name, "number", spread(cells.values, values, np.nan))
+    _refuse_missing(cells, "is missing", "remove these rows from X and y, or fill them in")
+    _refuse_infinite(cells)
+    return cells.values
+
+
+def _read_text(cells: Cells) -> Cells:
+    numbers, _ = parse(cells)
+    if numbers.bad.any():
+        wrong = spread(cells.values, numbers.bad, False).astype(bool)
+        row = int(np.argmax(wrong))
+        value = shortened(cells.distinct[cells.values[row]])
+        todo = "correct it" if not numbers.bad.all() else "for labels, use a classifier"
+        raise ValueError(
+            f"{_title(cells)} must hold numbers. Got {value} in row {row} {FROM_0}: {todo}."
+        )
+    return Cells(cells.name, "number", spread(cells.values, numbers.values, np.nan))
+
+
+def _columns(y: Any) -> list[Cells]:
+    """The columns of y, which is one-dimensional or a table."""
+    if y is None:
+        raise ValueError("y is needed: the label or response of each row. Got None.")
+    try:
+        if is_frame(y) or np.ndim(y) == 2:
+            source = read_table(y)
+            for name, cells in zip(source.names, source.columns, strict=True):
+                if isinstance(cells, UnusableError):
+                    raise ValueError(f"Column {name!r} of y cannot be used: {cells}")
+            return [cells for cells in source.columns if isinstance(cells, Cells)]
+        if np.ndim(y) != 1:
+            raise ValueError(f"y must have one or two dimensions. Got {np.ndim(y)}.")
+        title = getattr(y, "name", None)
+        return [read_column("y" if title is None else str(title), y)]
+    except UnusableError as why:
+        raise ValueError(f"y cannot be used: {why}") from None
+
+
+def _title(cells: Cells) -> str:
+    return "y" if cells.name == "y" else f"y ({cells.name!r})"
+
+
+def _refuse_missing(cells: Cells, what: str, todo: str) -> None:
+    if cells.missing.any():
+        raise ValueError(f"{_title(cells)} {what} in {rows_of(cells.missing)} {FROM_0}: {todo}.")
+
+
+def _refuse_infinite(cells: Cells) -> None:
+    infinite = np.isinf(cells.values)
+    if infinite.any():
+        raise ValueError(
+            f"{_title(cells)} is infinite in {rows_of(infinite)} {FROM_0}: correct these rows, or "
+            "remove them from X and y."
+        )

@@ -1,0 +1,273 @@
+"""Which kind a column has, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kernalign.tables import dates, written
+from kernalign.tables.cells import Cells, plain
+from kernalign.tables.convert import (
+    NEARLY_ALL,
+    as_categories,
+    as_dates,
+    as_numbers,
+    number_share,
+    parse,
+    wrong_cell,
+)
+from kernalign.tables.encoders import (
+    CategoryEncoder,
+    DateEncoder,
+    Encoder,
+    Feature,
+    NumberEncoder,
+    TimeEncoder,
+    ranks,
+)
+from kernalign.tables.problems import UnusableError, shortened
+
+#: Kinds that are used, and kinds that are left out.
+USED = ("numeric", "ordered", "categorical", "boolean", "datetime")
+LEFT_OUT = ("text", "identifier", "constant", "empty", "dropped")
+#: Kinds that a user may ask for, beside the list of the levels of an ordered column.
+ASKED = ("numeric", "ordered", "categorical", "datetime", "drop")
+#: Whole numbers are an identifier if random ones would be all distinct with less than this chance.
+COINCIDENCE = 1e-6
+#: Whole numbers in this range may be years.
+YEARS = (1500, 2200)
+#: The largest whole number up to which doubles are exact.
+EXACT = 2.0**53
+_INDEX = re.compile(
+    r"(unnamed(: ?\d+)?(_level_\d+)?|index|level_0|row_?names|row_?(id|no|nr|num|number|index))",
+    re.I,
+)
+_IDENTIFIER = re.compile(r"(?i:(.*[\s_.\-])?(id|uuid|guid|key|nr|no))|.*[a-z](Id|ID)")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What was decided about one column of a table.
+
+    kind : one of "numeric", "ordered", "categorical", "boolean" and "datetime", which are used,
+        or of "text", "identifier", "constant", "empty" and "dropped", which are left out.
+    why : the reason, in words.
+    missing : the number of missing cells.
+    examples : some of its values.
+    encoder : what turns its cells into features; None if the column is left out.
+    """
+
+    name: str
+    kind: str
+    why: str
+    missing: int
+    examples: tuple[str, ...]
+    encoder: Encoder | None = None
+
+    @property
+    def used(self) -> bool:
+        return self.encoder is not None
+
+    @property
+    def features(self) -> list[Feature]:
+        return self.encoder.features(self.name) if self.encoder is not None else []
+
+
+def decide(cells: Cells, asked: Any, by_dtype: bool, keep: bool = False) -> Column:
+    """The kind of a column and its encoder, or UnusableError.
+
+    Parameters
+    ----------
+    asked : one of ASKED, the levels of an ordered column, or None.
+    by_dtype : whether categories and text that repeats are categorical without being asked for.
+    keep : never leave a column out for its values, because it belongs to an array of numbers.
+    """
+    if isinstance(asked, str) and asked == "drop":
+        return _column(cells, "dropped", "as asked for")
+    if cells.missing.all():
+        return _column(cells, "empty", "all cells are missing")
+    if asked is not None:
+        return _as_asked(cells, asked)
+    if cells.type == "category":
+        if by_dtype:
+            return _ordered(cells, cells.levels) if cells.levels else _categorical(cells)
+        cells = _unwrapped(cells)
+    if cells.type in ("text", "mixed"):
+        return _from_text(cells, by_dtype)
+    if cells.type == "boolean":
+        return _categorical(cells, "boolean", "it holds true and false")
+    if cells.type == "datetime":
+        return _dated(cells)
+    if cells.type == "time":
+        why = "it holds times of day: sine and cosine of the day"
+        return _column(cells, "datetime", why, TimeEncoder.learned(cells))
+    return _number(cells, keep)
+
+
+def _column(cells: Cells, kind: str, why: str, encoder: Encoder | None = None) -> Column:
+    return Column(cells.name, kind, why, int(cells.missing.sum()), _examples(cells), encoder)
+
+
+def _as_asked(cells: Cells, asked: Any) -> Column:
+    if not isinstance(asked, str):
+        return _ordered(cells, tuple(plain(level) for level in asked))
+    if asked == "categorical":
+        return _categorical(cells, why="as asked for")
+    if asked == "ordered":
+        if not cells.levels:
+            raise UnusableError("its order is not known: give it as kinds={...: ['low', 'high']}.")
+        return _ordered(cells, cells.levels)
+    if asked == "datetime":
+        return _dated(cells)
+    # The style that reads most cells; the sentence names the first one that it does not.
+    return _numeric(as_numbers(cells), _decimal(cells))
+
+
+def _number(cells: Cells, keep: bool) -> Column:
+    numbers = as_numbers(cells)
+    if keep:
+        return _numeric(numbers, None, keep=True)
+    why = identifier_reason(cells.name, numbers.values[~numbers.missing])
+    return _column(cells, "identifier", why) if why else _numeric(numbers, None)
+
+
+def _numeric(numbers: Cells, decimal: str | None, keep: bool = False) -> Column:
+    if numbers.missing.all():
+        return _column(numbers, "empty", "all cells are missing")
+    encoder = NumberEncoder.learned(numbers, decimal)
+    if keep:
+        encoder = replace(encoder, has_value=True)
+    if not encoder.has_value and not encoder.has_missing:
+        return _column(numbers, "constant", "it has one value")
+    why = numbers.note or "it holds numbers"
+    if not encoder.has_value:
+        why += "; all present ones are equal, so only whether it is missing is used"
+    return _column(numbers, "numeric", why, encoder)
+
+
+def _ordered(cells: Cells, levels: tuple[Any, ...]) -> Column:
+    codes, distinct = as_categories(cells)
+    unknown = [place for place, value in enumerate(distinct) if value not in levels]
+    if unknown:
+        row = int(np.argmax(codes == unknown[0]))
+        raise UnusableError(
+            f"row {row} holds {shortened(distinct[unknown[0]])}, which is not among its levels "
+            f"{', '.join(shortened(level) for level in levels[:8])}: add it to them."
+        )
+    encoder = NumberEncoder.learned(ranks(cells, levels), levels=levels)
+    if not encoder.has_value and not encoder.has_missing:
+        return _column(cells, "constant", "it has one value")
+    shown = " < ".join(str(level) for level in levels[:5]) + (" < ..." if len(levels) > 5 else "")
+    return _column(cells, "ordered", f"its categories have an order: {shown}", encoder)
+
+
+def _categorical(cells: Cells, kind: str = "categorical", why: str = "") -> Column:
+    encoder = CategoryEncoder.learned(cells)
+    if encoder.count < 2:
+        return _column(cells, "constant", "it has one value")
+    why = why or "its dtype is categorical"
+    if kind == "categorical":
+        why += f"; {len(encoder.categories)} categories"
+    return _column(cells, kind, why, encoder)
+
+
+def _dated(cells: Cells) -> Column:
+    moments, order = as_dates(cells)
+    if moments.missing.all():
+        return _column(cells, "empty", "all cells are missing")
+    encoder = DateEncoder.learned(moments, order)
+    if not encoder.has_value and not encoder.has_missing:
+        return _column(cells, "constant", "it has one value")
+    periods = f"a trend and its {' and '.join(encoder.periods)}" if encoder.periods else "a trend"
+    return _column(moments, "datetime", f"{moments.note or 'it holds dates'}: {periods}", encoder)
+
+
+def _unwrapped(cells: Cells) -> Cells:
+    """A column of categories as the numbers or the text that it holds."""
+    if all(isinstance(value, str) for value in cells.distinct):
+        return replace(cells, type="text")
+    if any(isinstance(value, str) for value in cells.distinct):
+        return replace(cells, type="mixed")
+    return as_numbers(cells)
+
+
+def _decimal(cells: Cells) -> str | None:
+    """The decimal mark of numbers that are written as text."""
+    style = parse(cells)[1] if cells.type in ("text", "category", "mixed") else None
+    return style.decimal if style else None
+
+
+def _from_text(cells: Cells, by_dtype: bool) -> Column:
+    if cells.type == "mixed":
+        return _numeric(as_numbers(cells), _decimal(cells))
+    if written.looks_numeric(cells.distinct):
+        numbers, _ = parse(cells)
+        share = number_share(cells, numbers.bad, numbers.values)
+        if share == 1.0:
+            read = as_numbers(cells, numbers.style.decimal)
+            why = identifier_reason(cells.name, read.values[~read.missing])
+            if why:
+                return _column(cells, "identifier", why)
+            return _numeric(read, numbers.style.decimal)
+        if share >= NEARLY_ALL:
+            raise wrong_cell(cells, numbers.bad)
+    if dates.looks_like_dates(cells.distinct):
+        return _dated(cells)
+    counts = np.bincount(cells.values[cells.values >= 0], minlength=len(cells.distinct))
+    return _words(cells, counts, by_dtype)
+
+
+def _words(cells: Cells, counts: Any, by_dtype: bool) -> Column:
+    """Text is categorical if half of its cells hold a value that another row holds too."""
+    present, distinct = int(counts.sum()), len(counts)
+    if distinct == 1:
+        return _categorical(cells, why="it is text that repeats")
+    if 2 * int(counts[counts > 1].sum()) < present:
+        spaced = sum(" " in value.strip() for value in cells.distinct)
+        kind = "text" if 2 * spaced > distinct else "identifier"
+        return _column(cells, kind, f"{distinct} different texts in {present} rows")
+    if not by_dtype:
+        row = int(np.argmax(~cells.missing))
+        raise UnusableError(
+            f"it holds text (row {row}: {shortened(cells.distinct[0])}) and is not among "
+            "categorical_features: name it there, or drop it."
+        )
+    return _categorical(cells, why="it is text that repeats")
+
+
+def identifier_reason(name: str, values: Any) -> str:
+    """Why whole numbers count or name the rows; empty if they do not.
+
+    n whole numbers in a range of R are all distinct with a chance of about exp(-n^2 / 2R) if they
+    are drawn at random. Where that is below one in a million, they were made to be distinct.
+    """
+    if len(values) < 2 or not np.all(values == np.floor(values)):
+        return ""
+    if _INDEX.fullmatch(name.strip()):
+        return f"it is called {name!r} and holds whole numbers, as an index does"
+    few = values[:2000]
+    if len(np.unique(few)) < len(few) or len(np.unique(values)) < len(values):
+        return ""
+    if _IDENTIFIER.fullmatch(name.strip()):
+        return f"it is called {name!r} and its whole numbers are all different"
+    low, high = float(values.min()), float(values.max())
+    if low >= YEARS[0] and high <= YEARS[1]:
+        return ""
+    if len(values) ** 2 > -2 * np.log(COINCIDENCE) * (high - low + 1):
+        return f"its {len(values)} whole numbers are all different and fill {low:.0f} to {high:.0f}"
+    if low > EXACT:
+        return "its whole numbers are all different and have 16 or more digits"
+    return ""
+
+
+def _examples(cells: Cells, most: int = 3) -> tuple[str, ...]:
+    if cells.coded:
+        return tuple(shortened(value, 20).strip("'") for value in cells.distinct[:most])
+    rows = np.flatnonzero(~cells.missing)[: 10 * most]
+    values = list(dict.fromkeys(cells.values[rows].tolist()))[:most]
+    if cells.type == "datetime":
+        return tuple(str(value).removesuffix(" 00:00:00") for value in values)
+    return tuple(f"{value:.6g}" for value in values)
