@@ -10,7 +10,7 @@ import kernalign
 ROOT = Path(kernalign.__file__).parent
 FILES = sorted(ROOT.rglob("*.py"))
 #: From the bottom up: a layer may import those before it in this list, and itself.
-CORE = ["kernels", "gram", "criteria", "solvers", "features", "machines", "learners"]
+CORE = ["tables", "kernels", "gram", "criteria", "solvers", "features", "machines", "learners"]
 LAYERS = [
     "rows",
     *CORE,
@@ -21,9 +21,9 @@ LAYERS = [
     "cli",
 ]
 #: Imported only inside the function that needs them: the package works without.
-OPTIONAL = {"matplotlib", "dask", "distributed", "torch", "pandas", "pyarrow"}
+OPTIONAL = {"matplotlib", "dask", "distributed", "torch", "pandas", "polars", "pyarrow"}
 #: The mathematical core does not know them at all.
-FOREIGN_TO_CORE = {"matplotlib", "dask", "distributed", "pandas"}
+FOREIGN_TO_CORE = {"matplotlib", "dask", "distributed", "pandas", "polars", "pyarrow"}
 LONGEST = 400
 #: Where the package is entered, from above all layers.
 ENTRIES = ("__init__.py", "__main__.py")

@@ -20,7 +20,8 @@ from kernalign.tables.problems import UnusableError, shortened
 #:   number    float64, NaN where missing
 #:   datetime  datetime64[us], local time, NaT where missing
 #:   time      seconds since midnight as float64, NaN where missing
-#:   boolean, text, category, mixed: codes of `distinct`, -1 where missing
+#:   boolean, text, category: codes of `distinct`, -1 where missing
+#:   mixed     the same, where the values have several types
 TYPES = ("number", "datetime", "time", "boolean", "text", "category", "mixed")
 DAY = 86400.0
 #: The types of missing cells that Python, numpy and pandas have, beside NaN.
@@ -94,6 +95,8 @@ def is_missing(value: Any) -> bool:
 
 def from_objects(name: str, objects: Sequence[Any], kind: str | None = None) -> Cells:
     """Cells from Python objects, or UnusableError; `kind` "category" keeps the distinct values."""
+    if bytes in set(map(type, objects)):
+        objects = [v.decode("utf-8", "replace") if type(v) is bytes else v for v in objects]
     try:
         codes, distinct = coded(objects, len(objects))
     except TypeError:
@@ -106,7 +109,7 @@ def from_objects(name: str, objects: Sequence[Any], kind: str | None = None) -> 
     if kind == "category":
         return Cells(name, "category", codes, tuple(map(plain, values)))
     if len(families) > 1:
-        return Cells(name, "mixed", codes, tuple(map(plain, values)))
+        return Cells(name, "mixed", codes, values)
     return _of_one_family(name, codes, values, families.pop() if families else "number")
 
 
@@ -135,7 +138,7 @@ def family(value: Any) -> str:
     """Which values belong together: boolean, number, text, datetime, time, duration; or why not."""
     if isinstance(value, bool | np.bool_):
         return "boolean"
-    if isinstance(value, str | bytes):
+    if isinstance(value, str):
         return "text"
     if isinstance(value, datetime.timedelta | np.timedelta64):
         return "duration"
@@ -160,7 +163,7 @@ def plain(value: Any) -> Any:
     if what == "number":
         number = to_float(value)
         return int(value) if number.is_integer() else number
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    return str(value)
 
 
 def to_float(value: Any) -> float:

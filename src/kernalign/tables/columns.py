@@ -15,9 +15,12 @@ from kernalign.tables.asked import asked_kinds
 from kernalign.tables.cells import Cells
 from kernalign.tables.display import as_html, as_text
 from kernalign.tables.encoders import Block, Feature
-from kernalign.tables.problems import UnusableError, listed, raise_all
+from kernalign.tables.problems import UnusableError, counted, listed, raise_all
 from kernalign.tables.reading import Source, read_table
 from kernalign.tables.recognise import Column, decide
+
+#: The kinds that are left out with a warning, and the kind under which they can be used.
+SUGGESTED = {"text": "categorical", "identifier": "numeric"}
 
 
 class Columns(Sequence[Column]):
@@ -144,7 +147,7 @@ class Columns(Sequence[Column]):
                 continue
             blocks.append(block)
             if block.missing.any() and not column.missing:
-                new_missing.append(f"{column.name!r} ({int(block.missing.sum())} rows)")
+                new_missing.append(f"{column.name!r} ({counted(int(block.missing.sum()), 'row')})")
         raise_all(problems, len(self.columns))
         if new_missing:
             _warn(
@@ -190,7 +193,8 @@ class Columns(Sequence[Column]):
         """The robust unit of each feature; 1 for codes."""
         return np.array([feature.scale for feature in self.features])
 
-    def of_feature(self) -> np.ndarray[Any, np.dtype[np.intp]]:
+    @property
+    def column_of_feature(self) -> np.ndarray[Any, np.dtype[np.intp]]:
         """The position in the table of the column that each feature comes from."""
         counts = [len(column.features) for column in self.columns]
         return np.repeat(np.arange(len(self.columns)), counts)
@@ -241,21 +245,26 @@ def _without_doubles(problems: list[tuple[str, str]]) -> list[tuple[str, str]]:
 def _check_some_used(columns: Sequence[Column]) -> None:
     if not any(column.used for column in columns):
         reasons = [f"{column.name!r} ({column.kind}: {column.why})" for column in columns]
-        raise ValueError(
-            f"No column can be used: {listed(reasons)}. To use one of them, give its kind, such "
-            f"as kinds={{{columns[0].name!r}: 'categorical'}}."
-        )
+        raise ValueError(f"No column can be used: {listed(reasons)}.{_how_to_use(columns)}")
 
 
 def _warn_of_left_out(columns: Sequence[Column]) -> None:
-    left_out = [column for column in columns if column.kind in ("text", "identifier")]
+    left_out = [column for column in columns if column.kind in SUGGESTED]
     if left_out:
         reasons = [f"{column.name!r} ({column.why})" for column in left_out]
         _warn(
-            f"Text and identifiers are left out: {listed(reasons, most=8)}. To use one of them, "
-            f"give its kind, such as kinds={{{left_out[0].name!r}: 'categorical'}}; "
-            f"'drop' leaves it out without this warning."
+            f"Text and identifiers are left out: {listed(reasons, most=8)}."
+            f"{_how_to_use(left_out)} The kind 'drop' leaves a column out without this warning."
         )
+
+
+def _how_to_use(columns: Sequence[Column]) -> str:
+    """What to do in order to use a column of text or an identifier, if there is one."""
+    for column in columns:
+        if column.kind in SUGGESTED:
+            example = f"kinds={{{column.name!r}: {SUGGESTED[column.kind]!r}}}"
+            return f" To use one of them, give its kind, such as {example}."
+    return ""
 
 
 def _warn(message: str) -> None:

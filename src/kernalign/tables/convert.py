@@ -10,11 +10,10 @@ import numpy as np
 from kernalign._typing import IntArray
 from kernalign.tables import dates, written
 from kernalign.tables.cells import Cells, family, plain, spread, to_float
-from kernalign.tables.problems import UnusableError, rows_of, shortened
+from kernalign.tables.problems import UnusableError, counted, listed, rows_of, shortened
 
 #: A text column of which this share are numbers is a column of numbers with a few wrong cells.
 NEARLY_ALL = 0.9
-AS_CATEGORIES = "or name the column in categorical_features"
 WHAT = {
     "number": "numbers",
     "datetime": "dates",
@@ -22,12 +21,16 @@ WHAT = {
     "boolean": "true/false",
     "text": "text",
     "category": "categories",
+    "duration": "durations",
     "mixed": "values of several types",
 }
 
 
-def as_numbers(cells: Cells, decimal: str | None = None) -> Cells:
-    """The cells as numbers; UnusableError if one is not a number, or infinite."""
+def as_numbers(cells: Cells, decimal: str | None = None, fitting: bool = False) -> Cells:
+    """The cells as numbers; UnusableError if one is not a number, or infinite.
+
+    fitting : whether the column may still be used as categories instead.
+    """
     if cells.type in ("number", "time"):
         result = replace(cells, type="number")
     elif cells.type == "boolean":
@@ -35,7 +38,7 @@ def as_numbers(cells: Cells, decimal: str | None = None) -> Cells:
     elif cells.type == "datetime":
         raise UnusableError("it holds dates, and numbers are needed.")
     else:
-        result = _parsed(cells, decimal)
+        result = _parsed(cells, decimal, fitting)
     infinite = np.isinf(result.values)
     if infinite.any():
         raise UnusableError(
@@ -50,11 +53,13 @@ def _spread(cells: Cells, values: Any, note: str = "") -> Cells:
     return Cells(cells.name, "number", array, note=note)
 
 
-def _parsed(cells: Cells, decimal: str | None) -> Cells:
+def _parsed(cells: Cells, decimal: str | None, fitting: bool) -> Cells:
     numbers, style = parse(cells, decimal)
     if numbers.bad.any():
-        raise wrong_cell(cells, numbers.bad)
-    return _spread(cells, numbers.values, str(style) if style else "")
+        raise wrong_cell(cells, numbers.bad, fitting)
+    words = [shortened(cells.distinct[place]) for place in np.flatnonzero(np.isnan(numbers.values))]
+    missing = f"; {listed(words, 3)} as missing" if words else ""
+    return _spread(cells, numbers.values, f"{style}{missing}" if style else "")
 
 
 def parse(cells: Cells, decimal: str | None = None) -> tuple[written.Numbers, Any]:
@@ -72,21 +77,35 @@ def parse(cells: Cells, decimal: str | None = None) -> tuple[written.Numbers, An
     return written.Numbers(values, bad, read.style), read.style if texts else None
 
 
-def wrong_cell(cells: Cells, bad: Any) -> UnusableError:
-    """The sentence about cells that are no numbers in a column of numbers."""
+def wrong_cell(cells: Cells, bad: Any, fitting: bool) -> UnusableError:
+    """The sentence about cells that are no numbers in a column that should hold numbers."""
+    as_categories = f", or use it as categories: kinds={{{cells.name!r}: 'categorical'}}"
     mask = spread(cells.values, bad, False).astype(bool)
+    wrong, present = int(mask.sum()), int((cells.values >= 0).sum())
+    if 2 * wrong >= present:
+        todo = f": convert it{as_categories}" if fitting else ""
+        return UnusableError(f"it holds {types_held(cells)}, and numbers are needed{todo}.")
     row = int(np.argmax(mask))
     value = shortened(cells.distinct[cells.values[row]])
-    more = int(mask.sum()) - 1
-    others = f" (and {more} more cells)" if more > 1 else " (and one more cell)" if more else ""
-    if not (~bad).any():
-        return UnusableError(
-            f"it holds {WHAT[cells.type]} (row {row}: {value}), and numbers are needed: name it "
-            "in categorical_features, or drop it."
-        )
+    others = f" (and {counted(wrong - 1, 'more cell')})" if wrong > 1 else ""
+    missing = "make the cell missing (None or NaN)"
+    todo = f", {missing}{as_categories}" if fitting else f", or {missing}"
     return UnusableError(
-        f"it holds numbers, but row {row} holds {value}{others}: write a number there, make the "
-        f"cell missing (None or NaN), {AS_CATEGORIES}."
+        f"it holds numbers, but row {row} holds {value}{others}: write a number there{todo}."
+    )
+
+
+def types_held(cells: Cells) -> str:
+    """The types of the cells with their first row: "text (row 0: 'a') and numbers (row 2: 3)"."""
+    first: dict[str, int] = {}
+    for code, value in enumerate(cells.distinct):
+        first.setdefault(family(value), code)
+    return listed(
+        [
+            f"{WHAT.get(what, what)} (row {cells.first_row(code)}: "
+            f"{shortened(cells.distinct[code])})"
+            for what, code in first.items()
+        ]
     )
 
 
@@ -118,6 +137,8 @@ def as_dates(cells: Cells, order: str | None = None) -> tuple[Cells, str]:
 
 def as_categories(cells: Cells) -> tuple[IntArray, tuple[Any, ...]]:
     """Codes, -1 where missing, and the categories behind them."""
+    if cells.type == "mixed":
+        return cells.values, tuple(map(plain, cells.distinct))
     if cells.coded:
         return cells.values, cells.distinct
     empty = cells.missing

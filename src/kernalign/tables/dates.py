@@ -74,8 +74,8 @@ class DateError(Exception):
 
     def in_row(self, row: int) -> UnusableError:
         return UnusableError(
-            f"it holds dates, but row {row} holds {shortened(self.text)}, which is none: correct "
-            "it, or make it missing."
+            f"row {row} holds {shortened(self.text)}, which is not a date: correct it, or make it "
+            "missing (None or NaN)."
         )
 
 
@@ -130,17 +130,21 @@ def phases(moments: Moments, period: str) -> Array:
 
 
 def shown_periods(moments: Moments) -> tuple[str, ...]:
-    """The periods that a column covers at least twice and shows at three or more phases."""
+    """The periods that a column covers twice, with two or more moments in each and three phases.
+
+    The first of each month also falls on all days of the week: that shows the year, not the week.
+    """
     seen = np.unique(moments[~np.isnat(moments)])
     if len(seen) < LEAST_PHASES:
         return ()
     day = np.timedelta64(1, "D")
+    gaps = np.diff(seen) / day
     # The last moment stands for the time up to the next one.
-    span = (seen[-1] - seen[0] + np.diff(seen).min()) / day
+    span = (seen[-1] - seen[0]) / day + float(np.median(gaps))
     return tuple(
         period
         for period, length in PERIODS.items()
-        if span >= 2 * length and _distinct_phases(seen, period) >= LEAST_PHASES
+        if span >= 2 * length >= 4 * gaps.min() and _distinct_phases(seen, period) >= LEAST_PHASES
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+from kernalign.tables.problems import counted
 from kernalign.tables.recognise import Column
 
 HEADER = ("column", "kind", "missing", "features", "why", "examples")
@@ -31,13 +32,9 @@ def headline(columns: Sequence[Column], rows: int, features: int) -> str:
     out = len(columns) - used
     left_out = f", {out} left out" if out else ""
     return (
-        f"{_count(len(columns), 'column')} of {_count(rows, 'row')}: {used} used as "
-        f"{_count(features, 'feature')}{left_out}"
+        f"{counted(len(columns), 'column')} of {counted(rows, 'row')}: {used} used as "
+        f"{counted(features, 'feature')}{left_out}"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def as_text(columns: Sequence[Column], rows: int, features: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.tables.cells import DAY, Cells, spread
+from kernalign.tables.cells import DAY, Cells, family, spread
 from kernalign.tables.convert import WHAT, as_categories, as_dates, as_numbers
 from kernalign.tables.dates import phases, shown_periods
 from kernalign.tables.problems import UnusableError, shortened
@@ -159,10 +159,11 @@ class CategoryEncoder:
             {isinstance(value, str) for value in values} for values in (self.categories, distinct)
         )
         if len(was) == len(now) == 1 and was != now:
-            held, value = ("text", self.categories[0]) if True in was else ("no text", None)
-            example = f" ({shortened(value)})" if value is not None else ""
-            got = f"{WHAT['text'] if True in now else 'no text'} ({shortened(distinct[0])})"
-            raise UnusableError(f"it held {held}{example} in the fit, and now it holds {got}.")
+            held, got = (
+                f"{WHAT[family(values[0])]} (such as {shortened(values[0])})"
+                for values in (self.categories, distinct)
+            )
+            raise UnusableError(f"it held {held} in the fit, and now it holds {got}.")
 
 
 @dataclass(frozen=True)

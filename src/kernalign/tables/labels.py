@@ -8,7 +8,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.tables.cells import Cells, family, spread
-from kernalign.tables.convert import WHAT, parse
+from kernalign.tables.convert import WHAT, parse, types_held
 from kernalign.tables.problems import UnusableError, rows_of, shortened
 from kernalign.tables.reading import is_frame, read_column, read_table
 
@@ -38,15 +38,8 @@ def _labels(cells: Cells) -> np.ndarray[Any, Any]:
         _refuse_infinite(cells)
         whole = bool(np.all(cells.values == np.floor(cells.values)))
         return cells.values.astype(np.int64) if whole and _fits(cells.values) else cells.values
-    kinds: dict[str, int] = {}
-    for code, value in enumerate(cells.distinct):
-        kinds.setdefault(family(value), code)
-    if len(kinds) > 1:
-        shown = [
-            f"{WHAT[kind]} (row {cells.first_row(code)}: {shortened(cells.distinct[code])})"
-            for kind, code in kinds.items()
-        ]
-        raise ValueError(f"y must hold labels of one type. Got {' and '.join(shown)}.")
+    if len({family(value) for value in cells.distinct}) > 1:
+        raise ValueError(f"{_title(cells)} must hold labels of one type. Got {types_held(cells)}.")
     return np.asarray(np.array(cells.distinct)[cells.values])
 
 
@@ -105,11 +98,13 @@ def _columns(y: Any) -> list[Cells]:
             for name, cells in zip(source.names, source.columns, strict=True):
                 if isinstance(cells, UnusableError):
                     raise ValueError(f"Column {name!r} of y cannot be used: {cells}")
-            return [cells for cells in source.columns if isinstance(cells, Cells)]
+            columns = [cells for cells in source.columns if isinstance(cells, Cells)]
+            alone = len(columns) == 1 and not source.named
+            return [columns[0].named("y")] if alone else columns
         if np.ndim(y) != 1:
             raise ValueError(f"y must have one or two dimensions. Got {np.ndim(y)}.")
         title = getattr(y, "name", None)
-        return [read_column("y" if title is None else str(title), y)]
+        return [read_column(str(title) if title not in (None, "") else "y", y)]
     except UnusableError as why:
         raise ValueError(f"y cannot be used: {why}") from None
 

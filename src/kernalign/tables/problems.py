@@ -41,8 +41,9 @@ def rows_of(mask: Any) -> str:
     return f"{'row' if len(rows) == 1 else 'rows'} {listed([str(row) for row in rows])}"
 
 
-def column_count(count: int) -> str:
-    return f"{count} column" if count == 1 else f"{count} columns"
+def counted(number: int, noun: str) -> str:
+    """'1 row', '2 rows'."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def raise_all(problems: Sequence[tuple[str, str]], total: int) -> None:
@@ -51,9 +52,10 @@ def raise_all(problems: Sequence[tuple[str, str]], total: int) -> None:
         return
     if len(problems) == 1:
         name, why = problems[0]
-        raise ValueError(f"Column {name!r} cannot be used: {why} (Rows are counted from 0.)")
+        counting = " (Rows are counted from 0.)" if "row" in why else ""
+        raise ValueError(f"Column {name!r} cannot be used: {why}{counting}")
     lines = "\n".join(f"- {name!r}: {why}" for name, why in problems)
     raise ValueError(
-        f"{len(problems)} of {column_count(total)} cannot be used (rows are counted from 0):\n"
+        f"{len(problems)} of {counted(total, 'column')} cannot be used (rows are counted from 0):\n"
         f"{lines}"
     )

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
@@ -105,6 +105,12 @@ def _read_mapping(X: Mapping[Any, Any]) -> Source:
 def _read_array(X: Any) -> Source:
     if sparse.issparse(X):
         raise TypeError("A sparse matrix has no columns to describe: it is used as it is.")
+    for method in ("collect", "compute"):
+        if hasattr(X, method):
+            raise TypeError(
+                f"A table must be in memory. Got {type(X).__name__}, which is lazy: call its "
+                f"{method}() first."
+            )
     try:
         array = np.asarray(X, dtype=object if is_table(X) and isinstance(X, list) else None)
     except (ValueError, TypeError):
@@ -150,6 +156,8 @@ def _checked(read: Any, name: str, column: Any) -> Cells | UnusableError:
 
 def read_column(name: str, column: Any) -> Cells:
     """The cells of a numpy array, a series of a data frame, or a list."""
+    if hasattr(column, "to_pylist") and not hasattr(column, "num_chunks"):
+        column = column.to_pylist()  # an array of pyarrow, which is no series to narwhals
     if not isinstance(column, np.ndarray | list | tuple):
         series = nw.from_native(column, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
@@ -194,9 +202,9 @@ def _read_categories(name: str, series: nw.Series[Any]) -> Cells:
     cells = from_objects(name, series.to_list(), "category")
     native = series.to_native()
     dtype = native.type if hasattr(native, "type") else native.dtype
-    declared = [v for v in series.cat.get_categories().to_list() if not is_missing(v)]
     # An Enum of polars lists its categories, which does not say that their order has a meaning.
     if getattr(dtype, "ordered", False):
+        declared = [v for v in series.cat.get_categories().to_list() if not is_missing(v)]
         return replace(cells, levels=tuple(map(plain, declared)))
     return cells
 

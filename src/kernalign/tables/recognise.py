@@ -17,6 +17,7 @@ from kernalign.tables.convert import (
     as_numbers,
     number_share,
     parse,
+    types_held,
     wrong_cell,
 )
 from kernalign.tables.encoders import (
@@ -30,9 +31,6 @@ from kernalign.tables.encoders import (
 )
 from kernalign.tables.problems import UnusableError, shortened
 
-#: Kinds that are used, and kinds that are left out.
-USED = ("numeric", "ordered", "categorical", "boolean", "datetime")
-LEFT_OUT = ("text", "identifier", "constant", "empty", "dropped")
 #: Kinds that a user may ask for, beside the list of the levels of an ordered column.
 ASKED = ("numeric", "ordered", "categorical", "datetime", "drop")
 #: Whole numbers are an identifier if random ones would be all distinct with less than this chance.
@@ -118,12 +116,15 @@ def _as_asked(cells: Cells, asked: Any) -> Column:
         return _categorical(cells, why="as asked for")
     if asked == "ordered":
         if not cells.levels:
-            raise UnusableError("its order is not known: give it as kinds={...: ['low', 'high']}.")
+            raise UnusableError(
+                "its order is not known: list its levels from the lowest to the highest, such as "
+                f"kinds={{{cells.name!r}: ['low', 'high']}}."
+            )
         return _ordered(cells, cells.levels)
     if asked == "datetime":
         return _dated(cells)
     # The style that reads most cells; the sentence names the first one that it does not.
-    return _numeric(as_numbers(cells), _decimal(cells))
+    return _numeric(as_numbers(cells, fitting=True), _decimal(cells))
 
 
 def _number(cells: Cells, keep: bool) -> Column:
@@ -170,7 +171,8 @@ def _categorical(cells: Cells, kind: str = "categorical", why: str = "") -> Colu
         return _column(cells, "constant", "it has one value")
     why = why or "its dtype is categorical"
     if kind == "categorical":
-        why += f"; {len(encoder.categories)} categories"
+        count = len(encoder.categories)
+        why += f"; {count} {'category' if count == 1 else 'categories'}"
     return _column(cells, kind, why, encoder)
 
 
@@ -202,7 +204,7 @@ def _decimal(cells: Cells) -> str | None:
 
 def _from_text(cells: Cells, by_dtype: bool) -> Column:
     if cells.type == "mixed":
-        return _numeric(as_numbers(cells), _decimal(cells))
+        return _numeric(as_numbers(cells, fitting=True), _decimal(cells))
     if written.looks_numeric(cells.distinct):
         numbers, _ = parse(cells)
         share = number_share(cells, numbers.bad, numbers.values)
@@ -213,7 +215,7 @@ def _from_text(cells: Cells, by_dtype: bool) -> Column:
                 return _column(cells, "identifier", why)
             return _numeric(read, numbers.style.decimal)
         if share >= NEARLY_ALL:
-            raise wrong_cell(cells, numbers.bad)
+            raise wrong_cell(cells, numbers.bad, fitting=True)
     if dates.looks_like_dates(cells.distinct):
         return _dated(cells)
     counts = np.bincount(cells.values[cells.values >= 0], minlength=len(cells.distinct))
@@ -226,14 +228,11 @@ def _words(cells: Cells, counts: Any, by_dtype: bool) -> Column:
     if distinct == 1:
         return _categorical(cells, why="it is text that repeats")
     if 2 * int(counts[counts > 1].sum()) < present:
-        spaced = sum(" " in value.strip() for value in cells.distinct)
-        kind = "text" if 2 * spaced > distinct else "identifier"
-        return _column(cells, kind, f"{distinct} different texts in {present} rows")
+        return _column(cells, "text", f"{distinct} different texts in {present} rows")
     if not by_dtype:
-        row = int(np.argmax(~cells.missing))
         raise UnusableError(
-            f"it holds text (row {row}: {shortened(cells.distinct[0])}) and is not among "
-            "categorical_features: name it there, or drop it."
+            f"it holds {types_held(cells)} and is not among categorical_features: name it there, "
+            "or drop it."
         )
     return _categorical(cells, why="it is text that repeats")
 
@@ -247,16 +246,17 @@ def identifier_reason(name: str, values: Any) -> str:
     if len(values) < 2 or not np.all(values == np.floor(values)):
         return ""
     if _INDEX.fullmatch(name.strip()):
-        return f"it is called {name!r} and holds whole numbers, as an index does"
+        return "its name and its whole numbers are those of an index"
     few = values[:2000]
     if len(np.unique(few)) < len(few) or len(np.unique(values)) < len(values):
         return ""
     if _IDENTIFIER.fullmatch(name.strip()):
-        return f"it is called {name!r} and its whole numbers are all different"
+        return "its name is that of an identifier, and its whole numbers are all different"
     low, high = float(values.min()), float(values.max())
     if low >= YEARS[0] and high <= YEARS[1]:
         return ""
-    if len(values) ** 2 > -2 * np.log(COINCIDENCE) * (high - low + 1):
+    # Half of the range, because the whole can be larger than any double.
+    if len(values) ** 2 > -4 * np.log(COINCIDENCE) * min(high / 2 - low / 2 + 0.5, EXACT):
         return f"its {len(values)} whole numbers are all different and fill {low:.0f} to {high:.0f}"
     if low > EXACT:
         return "its whole numbers are all different and have 16 or more digits"

@@ -50,17 +50,19 @@ class Style:
     """How the numbers of a column are written.
 
     decimal : the decimal mark, "." or ",".
+    fraction : whether the decimal mark occurs.
     grouped : whether thousands marks occur.
     unit : "%", "currency" or "".
     """
 
     decimal: str = "."
+    fraction: bool = False
     grouped: bool = False
     unit: str = ""
 
     def __str__(self) -> str:
         parts = [
-            *(["a decimal comma"] if self.decimal == "," else []),
+            *(["a decimal comma"] if self.decimal == "," and self.fraction else []),
             *(["thousands marks"] if self.grouped else []),
             *(["a currency"] if self.unit == "currency" else []),
             *(["a percent sign"] if self.unit == "%" else []),
@@ -104,7 +106,7 @@ def looks_numeric(texts: Sequence[str], sample: int = 200) -> bool:
 def _read(texts: Sequence[str], decimal: str) -> Numbers:
     values = np.full(len(texts), np.nan)
     bad = np.zeros(len(texts), dtype=bool)
-    grouped = False
+    grouped = fraction = False
     units: set[str] = set()
     for place, text in enumerate(texts):
         cell = text.strip()
@@ -116,13 +118,14 @@ def _read(texts: Sequence[str], decimal: str) -> Numbers:
             bad[place] = True
             continue
         grouped |= body["mark"] is not None
+        fraction |= decimal in body[0]
         units.add((shape["before"] or shape["after"] or "").upper())
         values[place] = _number(shape, body["mark"], decimal)
     if len(units - {""}) > 1 or units == {"", "%"}:
         bad[:] = True
         return Numbers(np.full(len(texts), np.nan), bad, Style(decimal))
     unit = "%" if "%" in units else "currency" if units - {""} else ""
-    return Numbers(values, bad, Style(decimal, grouped, unit))
+    return Numbers(values, bad, Style(decimal, fraction, grouped, unit))
 
 
 def _balanced(shape: re.Match[str]) -> bool:
