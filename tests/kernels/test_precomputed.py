@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
-from kernalign.kernels import GramMatrix
+from kernalign import DiscreteAlignment, Gaussian, KernelClassifier, LpNormMKL
+from kernalign.kernels import GramMatrix, precomputed
 
 A = np.random.default_rng(0).normal(size=(9, 4))
 K = A @ A.T
@@ -118,3 +120,30 @@ def test_rounding_is_no_indefiniteness():
     """A Gram matrix of rank 4 on nine rows has eigenvalues of -1e-15."""
     assert np.linalg.eigvalsh(K)[0] < 1e-10
     GramMatrix(K).resolve(rows(0))
+
+
+@pytest.mark.parametrize("learner", [DiscreteAlignment, LpNormMKL], ids=["two", "one stage"])
+def test_a_matrix_is_decomposed_once_however_many_folds_there_are(learner, monkeypatch):
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(30, 2))
+    grams = [Gaussian().at(sigma)(X) for sigma in (0.41, 1.07, 2.9)]
+    decomposed = []
+    real = np.linalg.eigh
+
+    def counted(matrix):
+        decomposed.append(matrix.shape)
+        return real(matrix)
+
+    monkeypatch.setattr(np.linalg, "eigh", counted)
+    monkeypatch.setattr(precomputed, "_VALID", set(), raising=False)
+    model = KernelClassifier(learner(grams), SVC(kernel="precomputed"), C=[0.1, 1.0])
+    model.fit(np.arange(30.0)[:, None], X[:, 0] > 0)
+    assert decomposed.count((30, 30)) == 3
+
+
+def test_a_matrix_that_was_changed_is_checked_again():
+    matrix = K.copy()
+    GramMatrix(matrix).resolve(rows(0))
+    matrix[0, 0] = -5.0
+    with pytest.raises(ValueError, match="positive semidefinite"):
+        GramMatrix(matrix).resolve(rows(0))
