@@ -114,3 +114,15 @@ def test_wide_kernels_keep_their_alignment():
     target = np.outer(2 * y - 1, 2 * y - 1)
     # Of a kernel this wide eight digits of K_c are left.
     assert risk.alignment_ == pytest.approx(centered_alignment(risk.kernel_(X), target), rel=1e-5)
+
+
+def test_a_refused_fit_leaves_the_learner_as_it_was():
+    X, y, _ = problem()
+    learner = ContinuousAlignment().fit(X, y)
+    before = dict(vars(learner))
+    with pytest.raises(ValueError, match="NaN"):
+        learner.fit(np.full((5, 2), np.nan), [0, 1, 0, 1, 0])
+    learner.family = "rbf"
+    with pytest.raises(ValueError, match="family"):
+        learner.fit(X[:, :2], y)
+    assert {**vars(learner), "family": None} == before

@@ -83,3 +83,50 @@ def test_wrong_parts_are_named(learner, words):
         learner.fit(X, y)
     for word in words:
         assert word in str(error.value)
+
+
+# --- folds and refits ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [UniformWeights(), LpNormMKL(p=2)], ids=["two", "one stage"])
+def test_the_callback_of_the_dictionary_sees_one_fit(weights):
+    X, y = moons()
+    seen = []
+    dictionary = ContinuousAlignment(callback=seen.append)
+    model = KernelClassifier(Reweighted(dictionary, weights), C=[0.1, 1.0], cv=3).fit(X, y)
+    assert len(seen) == model.learner_.dictionary_.n_iter_
+
+
+def test_a_penalty_that_the_dictionary_chose_stays_in_the_folds(monkeypatch):
+    X, y = moons()
+    chosen = []
+    real = ContinuousAlignment.learn
+
+    def recorded(self, *args):
+        chosen.append(self.penalty)
+        return real(self, *args)
+
+    monkeypatch.setattr(ContinuousAlignment, "learn", recorded)
+    dictionary = ContinuousAlignment(Gaussian(ard=True), penalty=[1.0, 1e3], max_iter=2)
+    model = KernelClassifier(Reweighted(dictionary), C=[0.1, 1.0], cv=3).fit(X, y)
+    penalty = model.learner_.dictionary_.penalty_
+    assert chosen == [[1.0, 1e3], penalty, penalty, penalty]
+
+
+def test_an_unfitted_copy_for_folds_keeps_its_parameters():
+    learner = Reweighted(ContinuousAlignment(tol=0.1, callback=print), LpNormMKL(p=2))
+    copy = learner.for_folds()
+    assert copy.dictionary.tol == 0.1
+    assert copy.dictionary.callback is None
+    assert learner.dictionary.callback is print
+    assert copy.weights.p == 2
+
+
+def test_a_refit_leaves_nothing_of_the_fit_before():
+    X, y = moons()
+    learner = Reweighted(ContinuousAlignment(), LpNormMKL(p=2)).fit(X, y)
+    assert learner.gap_ < 1
+    learner.set_params(weights=UniformWeights()).fit(X, y)
+    fresh = Reweighted(ContinuousAlignment(), UniformWeights()).fit(X, y)
+    assert set(vars(learner)) == set(vars(fresh))
+    assert not hasattr(learner, "machine_")

@@ -139,3 +139,17 @@ def test_bad_false_alarms(value):
     X, y = rows()
     with pytest.raises(ValueError, match="The 'false_alarms' parameter of ScreenedAlignment must"):
         ScreenedAlignment(false_alarms=value).fit(X, y)
+
+
+def test_the_history_holds_kernels_on_the_features_as_they_are():
+    """On features of very different spreads: kernels on rescaled features would all but vanish."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4)) * [1e-3, 1.0, 1e3, 1.0]
+    y = X[:, 0] * 1e3 + X[:, 2] * 1e-3 > 0
+    learner = ScreenedAlignment().fit(X, y)
+    total = sum(
+        weight * record["kernel"](X)
+        for weight, record in zip(learner.history_[-1]["weights"], learner.history_, strict=True)
+    )
+    found = centered_alignment(total, np.outer(2 * y - 1.0, 2 * y - 1.0))
+    assert found == pytest.approx(learner.objective_, abs=1e-5)

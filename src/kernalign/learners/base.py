@@ -95,10 +95,16 @@ class Learner(BaseEstimator, ABC):
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
         """
-        X, y, weight = labelled_rows(self, X, y, sample_weight, multi_output=True)
+        # What is refused, or fails, leaves the learner as it was: a copy sees the rows first.
+        checked = copy.copy(self)
+        X, y, weight = labelled_rows(checked, X, y, sample_weight, multi_output=True)
         with blocks_in_threads():
             target = infer_target(y, weight)
-            return self.fit_target(X, target, getattr(self, "feature_names_in_", None))
+            self.fit_target(X, target, getattr(checked, "feature_names_in_", None))
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(checked, name):
+                setattr(self, name, getattr(checked, name))
+        return self
 
     def learn_after(
         self,
@@ -139,6 +145,9 @@ class Learner(BaseEstimator, ABC):
             len(X),
             time.perf_counter() - began,
         )
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            # The fit before may have had a machine, or a certificate, and this one none.
+            delattr(self, name)
         for name, value in learned.attributes().items():
             setattr(self, name, value)
         return self

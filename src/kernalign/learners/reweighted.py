@@ -64,6 +64,14 @@ class Reweighted(Learner):
         learned = weights.learn(X, target, feature_names)
         return replace(learned, extra={**learned.extra, "dictionary_": found})
 
+    def for_folds(self) -> Reweighted:
+        """A copy whose dictionary keeps what its learner chose, and whose learners call nobody."""
+        copy: Reweighted = super().for_folds()
+        found = self.dictionary_ if hasattr(self, "dictionary_") else self._dictionary()
+        copy.dictionary = found.for_folds()
+        copy.weights = self._weights().for_folds()
+        return copy
+
     def regularised(self, C: float) -> Reweighted:
         copy: Reweighted = clone(self)
         copy.weights = self._weights().regularised(C)
@@ -83,16 +91,19 @@ class Reweighted(Learner):
         self, X: Array, target: Target, feature_names: Sequence[str] | None
     ) -> tuple[Learner, FiniteLearner]:
         """The fitted dictionary, and the weights' learner with its kernels."""
+        found: Learner = clone(self._dictionary()).fit_target(X, target, feature_names)
+        weights = clone(self._weights())
+        weights.kernels = list(found.kernel_.kernels)
+        return found, weights
+
+    def _dictionary(self) -> Learner:
         dictionary = ContinuousAlignment() if self.dictionary is None else self.dictionary
         if not isinstance(dictionary, Learner):
             raise ValueError(
                 "The 'dictionary' parameter of Reweighted must be a kernel learner. "
                 f"Got {dictionary!r} instead."
             )
-        found: Learner = clone(dictionary).fit_target(X, target, feature_names)
-        weights = clone(self._weights())
-        weights.kernels = list(found.kernel_.kernels)
-        return found, weights
+        return dictionary
 
     def _weights(self) -> FiniteLearner:
         weights = UniformWeights() if self.weights is None else self.weights

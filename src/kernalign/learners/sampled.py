@@ -185,9 +185,9 @@ class Sampled(Learner):
 
     def for_folds(self) -> Sampled:
         """A copy that takes the size found, and what the learner chose, as they are."""
-        copy: Sampled = clone(self)
+        copy: Sampled = super().for_folds()
+        copy.learner = (self.learner_ if hasattr(self, "learner_") else self._checked()).for_folds()
         if hasattr(self, "samples_"):
-            copy.learner = self.learner_.for_folds()
             copy.min_rows = copy.max_rows = len(self.rows_)
             copy.tol = np.inf
             copy.exact = False

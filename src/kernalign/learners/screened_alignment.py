@@ -66,14 +66,16 @@ class ScreenedAlignment(Learner):
         root = np.sqrt(screen.relevances()) / screen.spread
         tied.columns = None
         learned = ContinuousAlignment(tied).learn(family.select(X) * root, target)
-        kernels = []
-        for kernel in learned.kernel.kernels:
+
+        def on_features(kernel: FamilyMember) -> FamilyMember:
+            """The kernel on the features as they are, of one on the scaled features."""
             with np.errstate(divide="ignore"):
-                kernels.append(FamilyMember(family, family.untie(kernel.sigma, root.size) / root))
+                return FamilyMember(family, family.untie(kernel.sigma, root.size) / root)
+
         return Learned(
-            LearnedKernel(kernels, learned.kernel.weights),
+            LearnedKernel([on_features(k) for k in learned.kernel.kernels], learned.kernel.weights),
             learned.alignment,
-            learned.history,
+            [{**record, "kernel": on_features(record["kernel"])} for record in learned.history],
             converged=learned.converged,
             extra={"feature_alignment_": screen.alignment, "threshold_": screen.threshold},
         )
