@@ -20,8 +20,9 @@ from kernalign import ContinuousAlignment, KernelClassifier
 rng = np.random.default_rng(0)
 rows = rng.uniform(-3, 3, size=(16_000, 2))
 labels = (np.sin(2 * rows[:, 0]) + np.cos(2 * rows[:, 1]) > 0).astype(int)
+# Port 0 is any free one: another cluster may hold the usual port of the dashboard.
 client = Client(
-    processes=False, n_workers=2, threads_per_worker=1, dashboard_address=None
+    processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
 )
 X = da.from_array(rows[:12_000], chunks=((5000, 4000, 3000), (2,)))
 
