@@ -71,13 +71,24 @@ def run_experiments(options: argparse.Namespace) -> int:
         retry=options.retry,
         dask=options.dask,
     )
-    print(f"{summary.run} cells run, {summary.skipped} had rows, in {options.results}")
+    print(outcome(summary, options.results))
     for row in summary.not_done:
         where = "/".join(str(row[k]) for k in ("experiment", "task", "repeat", "method"))
         print(f"{row['status']}: {where}: {row['error_message']}")
     if summary.missing:
         print(f"no data: {', '.join(summary.missing)}")
     return 0
+
+
+def outcome(summary: runner.Summary, path: Path) -> str:
+    """How many cells were run; if none because all have rows, also how to run some."""
+    if summary.run == 0 and summary.skipped and not summary.missing:
+        return (
+            f"Nothing was run: all {summary.skipped} cells already have rows in {path}. Ask for "
+            "more repeats with --repeats, run failed cells again with --retry, or run all cells "
+            "into a new file with --results FILE."
+        )
+    return f"{summary.run} cells run, {summary.skipped} had rows, in {path}"
 
 
 def list_experiments() -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments import results, runner
+from experiments.__main__ import outcome
 from experiments.configs import EXPERIMENTS
 from experiments.datasets import MissingDataError
 from tests.experiments import toy
@@ -81,6 +82,16 @@ def test_finished_cells_are_not_run_again_and_failed_ones_only_on_request(tmp_pa
     assert run(path, experiment, retry=True).run == 4
     assert run(path, experiment, repeats=3).run == 4
     assert len(results.read(path)) == 12
+
+
+def test_run_without_open_cells_says_so_and_what_to_do(tmp_path):
+    path = tmp_path / "results.jsonl"
+    experiment = toy.experiment(works=toy.works)
+    assert outcome(run(path, experiment), path) == f"4 cells run, 0 had rows, in {path}"
+    again = outcome(run(path, experiment), path)
+    assert again.startswith(f"Nothing was run: all 4 cells already have rows in {path}.")
+    for option in ("--repeats", "--retry", "--results"):
+        assert option in again
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
