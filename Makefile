@@ -8,7 +8,7 @@ RUN := $(VENV)/bin/python
 
 # The lowest versions of all dependencies, for `make test-floor`.
 FLOOR := build/floor
-# The tests that meet each dependency; the mathematics between them is the same at every version.
+# The quick tests that meet each dependency; learners and estimators take too long to be here.
 FLOOR_TESTS := tests/kernels tests/gram tests/criteria tests/persistence tests/distributed \
   tests/plots tests/cli
 
