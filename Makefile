@@ -9,8 +9,8 @@ RUN := $(VENV)/bin/python
 # The lowest versions of all dependencies, for `make test-floor`.
 FLOOR := build/floor
 # The quick tests that meet each dependency; learners and estimators take too long to be here.
-FLOOR_TESTS := tests/kernels tests/gram tests/criteria tests/persistence tests/distributed \
-  tests/plots tests/cli
+FLOOR_TESTS := tests/tables tests/kernels tests/gram tests/criteria tests/persistence \
+  tests/rows tests/plots tests/cli
 
 # Two test workers on two cores: one BLAS thread each.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1

@@ -74,6 +74,13 @@ def test_lowest_dependencies_are_tested_on_the_lowest_python():
     assert "make test-floor" in lowest
 
 
+def test_folders_that_make_test_floor_runs_exist():
+    listed = re.search(r"^FLOOR_TESTS := ((?:.*\\\n)*.*)$", text("Makefile"), re.MULTILINE)
+    folders = re.findall(r"tests/\w+", listed[1])
+    assert "tests/cli" in folders
+    assert [name for name in folders if not (ROOT / name).is_dir()] == []
+
+
 def test_recipe_has_the_requirements_of_the_package():
     run = text("recipe/recipe.yaml").split("  run:\n")[1].split("\n\n")[0]
     stated = {re.sub(r"^\s*- | ", "", line) for line in run.splitlines()}
