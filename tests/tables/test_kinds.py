@@ -186,6 +186,31 @@ def test_row_numbers_of_a_training_set_are_recognised():
     assert columns["count"].kind == "numeric"
 
 
+@pytest.mark.parametrize("name", ["t", "time", "Day", "age", "month", "reign_years", "Period"])
+def test_a_trend_is_no_identifier(name):
+    assert Columns.of({name: list(range(1, 101))})[name].kind == "numeric"
+
+
+def test_few_values_may_be_categories_though_most_are_numbers():
+    """The cylinders of cars are 4, 6, 8 and rotary."""
+    cylinders = ["4", "6", "8", "4"] * 20 + ["rotary"]
+    assert Columns.of({"cylinders": cylinders})["cylinders"].kind == "categorical"
+
+
+def test_identifiers_may_be_numbers_with_letters():
+    table = {"ID": [*map(str, range(40)), "15A"], "x": [0.5 * i for i in range(41)]}
+    with pytest.warns(ColumnWarning, match="'ID' .41 different texts"):
+        Columns.of(table)
+
+
+def test_the_text_that_is_no_date_is_named():
+    dates = [f"3/{day}/2020" for day in range(1, 29)]
+    with pytest.raises(ValueError, match="row 28 holds '3/1/2020 - 3/9/2020', which is not a date"):
+        Columns.of({"a": [*dates, "3/1/2020 - 3/9/2020"]}, kinds={"a": "datetime"})
+    with pytest.raises(ValueError, match="row 28 holds '2020-03-01', which is not a date"):
+        Columns.of({"a": [*dates, "2020-03-01"]}, kinds={"a": "datetime"})
+
+
 @pytest.mark.parametrize(
     ("step", "count", "periods"),
     [

@@ -92,8 +92,9 @@ def _match(text: str) -> re.Match[str] | None:
 
 
 def _order(matches: list[re.Match[str]]) -> str:
+    """The order of most texts; the others are then no dates."""
     last = [m for m in matches if m.re is _YEAR_LAST]
-    if len(last) < len(matches) or not last:
+    if 2 * len(last) < len(matches) or not last:
         return "ymd"
     above = [any(int(m[part]) > 12 for m in last) for part in "ab"]
     if all(m["s"] == "." for m in last) or (above[0] and not above[1]):

@@ -37,6 +37,8 @@ ASKED = ("numeric", "ordered", "categorical", "datetime", "drop")
 COINCIDENCE = 1e-6
 #: Whole numbers in this range may be years.
 YEARS = (1500, 2200)
+#: Text of at most this many values can be categories, even where most of them are numbers.
+FEW_VALUES = 20
 #: The largest whole number up to which doubles are exact.
 EXACT = 2.0**53
 _INDEX = re.compile(
@@ -44,6 +46,11 @@ _INDEX = re.compile(
     re.I,
 )
 _IDENTIFIER = re.compile(r"(?i:(.*[\s_.\-])?(id|uuid|guid|key|nr|no))|.*[a-z](Id|ID)")
+# A series may have one row for each of these: then they are its trend.
+_QUANTITY = re.compile(
+    r"(?i:t|time.*|.*(days?|dates?|weeks?|months?|quarters?|years?|hours?|minutes?|seconds?|age"
+    r"|period|rank|distance|dist))"
+)
 
 
 @dataclass(frozen=True)
@@ -214,7 +221,8 @@ def _from_text(cells: Cells, by_dtype: bool) -> Column:
             if why:
                 return _column(cells, "identifier", why)
             return _numeric(read, numbers.style.decimal)
-        if share >= NEARLY_ALL:
+        named = _IDENTIFIER.fullmatch(cells.name.strip())
+        if share >= NEARLY_ALL and len(cells.distinct) > FEW_VALUES and not named:
             raise wrong_cell(cells, numbers.bad, fitting=True)
     if dates.looks_like_dates(cells.distinct):
         return _dated(cells)
@@ -253,6 +261,8 @@ def identifier_reason(name: str, values: Any) -> str:
     if _IDENTIFIER.fullmatch(name.strip()):
         return "its name is that of an identifier, and its whole numbers are all different"
     low, high = float(values.min()), float(values.max())
+    if _QUANTITY.fullmatch(name.strip()):
+        return ""
     if low >= YEARS[0] and high <= YEARS[1]:
         return ""
     # Half of the range, because the whole can be larger than any double.
