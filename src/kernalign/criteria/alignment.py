@@ -27,7 +27,7 @@ class CenteredAlignment:
 
     def value(self, K: Element) -> float:
         """F(K) = <K, T> / (|K| |T|)."""
-        return cosine(K.inner(self.T), K.norm(), self.T.norm())
+        return cosine(K.inner(self.T), K.inner(K), self.T.inner(self.T))
 
     def gradient(self, K: Element) -> Element:
         """P = dF/dK = (T - <K,T> K / |K|^2) / (|K| |T|)   (Proposition 1)."""
@@ -38,11 +38,10 @@ class CenteredAlignment:
         """The eta in [0, eta_max] with the largest F(K + eta K')   (Proposition 2)."""
         a, b = K.inner(self.T), K_new.inner(self.T)
         c, d, e = K.inner(K), K.inner(K_new), K_new.inner(K_new)
-        norm = self.T.norm()
+        target = self.T.inner(self.T)
 
         def value(eta: float) -> float:
-            square = max(c + 2 * eta * d + eta**2 * e, 0.0)
-            return cosine(a + eta * b, float(np.sqrt(square)), norm)
+            return cosine(a + eta * b, c + 2 * eta * d + eta**2 * e, target)
 
         # Ties go to the smaller step.
         return max([0.0, min(stationary_step(a, b, c, d, e), eta_max), eta_max], key=value)
@@ -186,21 +185,21 @@ def centered_alignment(K: Any, L: Any) -> float:
     K, L = _checked_pair(K, L)
     floor = max(np.abs(K).max(), np.abs(L).max())
     one = np.ones(len(K))
-    return _cosine(centre(K, one), centre(L, one), floor)
+    return _between(centre(K, one), centre(L, one), floor)
 
 
 def alignment(K: Any, L: Any) -> float:
     """Uncentred alignment <K, L> / (|K| |L|) of Cristianini et al."""
     K, L = _checked_pair(K, L)
-    return _cosine(K, L)
+    return _between(K, L)
 
 
-def _cosine(K: Array, L: Array, floor: float = 0.0) -> float:
-    norm_K, norm_L = float(np.linalg.norm(K)), float(np.linalg.norm(L))
+def _between(K: Array, L: Array, floor: float = 0.0) -> float:
+    squares = float(np.vdot(K, K)), float(np.vdot(L, L))
     # What rounding leaves of a constant matrix has no direction.
-    if min(norm_K, norm_L) <= 1e-13 * floor * len(K):
+    if min(squares) <= (1e-13 * floor * len(K)) ** 2:
         return 0.0
-    return cosine(float(np.vdot(K, L)), norm_K, norm_L)
+    return cosine(float(np.vdot(K, L)), *squares)
 
 
 def _checked_pair(K: Any, L: Any) -> tuple[Array, Array]:

@@ -45,6 +45,6 @@ def alignment_error(kernel: LearnedKernel, X: Array, target: Target) -> float:
     a, b, c = (float(w @ part) / N for part in (a_i, b_i, c_i))
     if b <= 0 or c <= 0:
         return 0.0
-    F = cosine(a, np.sqrt(b), np.sqrt(c))
+    F = cosine(a, b, c)
     terms = 2 * ((a_i - a) / np.sqrt(b * c) - F / 2 * ((b_i - b) / b + (c_i - c) / c))
     return float(np.sqrt(w @ (w * terms**2)) / N)

@@ -33,9 +33,9 @@ class PairSums(ABC):
     def __init__(self, families: Sequence[Family], target: Target):
         self.families = list(families)
         self.target = target
-        S, between = target.covariance, float(np.trace(target.covariance))
+        between = float(np.trace(target.covariance))
         # <Khat*_c, Khat*_c>, <Khat*_c, C_n>, <C_n, C_n>
-        self.table = np.array([[np.vdot(S, S), between], [between, target.total - 1]])
+        self.table = np.array([[target.square, between], [between, target.total - 1]])
         self.atoms: list[tuple[int, Array]] = []
 
     # -- generators ---------------------------------------------------------------------------

@@ -15,9 +15,10 @@ from kernalign.gram.target import Target
 VANISHING = 1e-9
 
 
-def cosine(inner: float, norm: float, other: float, nothing: float = 0.0) -> float:
-    """<K, L> / (|K| |L|) from <K, L>, |K| and |L|; `nothing` where one of them vanishes."""
-    norms = norm * other
+def cosine(inner: float, square: float, other: float, nothing: float = 0.0) -> float:
+    """<K, L> / (|K| |L|) from <K, L>, <K, K> and <L, L>; `nothing` where K or L vanishes."""
+    # Rounding may leave a tiny negative number of a matrix that vanishes.
+    norms = float(np.sqrt(max(square, 0.0))) * float(np.sqrt(max(other, 0.0)))
     return float(np.clip(inner / norms, -1.0, 1.0)) if norms > 0 else nothing
 
 
@@ -43,7 +44,7 @@ def centred_cosine(K: Array, L: Array, weight: Array) -> float:
         centre(G, weight)
         G *= root
         G *= root[:, None]
-    return cosine(float(np.vdot(K, L)), float(np.linalg.norm(K)), float(np.linalg.norm(L)))
+    return cosine(float(np.vdot(K, L)), float(np.vdot(K, K)), float(np.vdot(L, L)))
 
 
 def size_and_alignment(K: Array, target: Target) -> tuple[float, float]:
@@ -73,6 +74,5 @@ def cross_alignment(K: Array, rows: Target, columns: Target) -> float:
 def _with_target(K: Array, rows: Target, columns: Target, nothing: float) -> float:
     """The alignment of a centred K, which is overwritten."""
     inner = float(np.vdot(rows.weighted, K @ columns.weighted))
-    norm = np.sqrt(float(rows.weight @ np.square(K, out=K) @ columns.weight))
-    ideal = np.sqrt(float(np.vdot(rows.covariance, columns.covariance)))
-    return cosine(inner, norm, ideal, nothing)
+    square = float(rows.weight @ np.square(K, out=K) @ columns.weight)
+    return cosine(inner, square, float(np.vdot(rows.covariance, columns.covariance)), nothing)

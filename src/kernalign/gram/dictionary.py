@@ -41,8 +41,7 @@ class CentredProducts:
     def alignment(self, weights: Array, target: Target) -> float:
         """Centred alignment of sum_m weights_m K_m, a'w / (sqrt(w'Mw) |Khat*_c|)."""
         square = float(weights @ self.between @ weights)
-        inner = float(weights @ self.with_target)
-        return cosine(inner, float(np.sqrt(max(square, 0.0))), target.norm)
+        return cosine(float(weights @ self.with_target), square, target.square)
 
 
 def dictionary_products(kernels: Sequence[FamilyMember], X: Any, target: Target) -> CentredProducts:

@@ -48,9 +48,14 @@ class Target:
         return self.centred.T @ self.weighted
 
     @cached_property
+    def square(self) -> float:
+        """<Khat*_c, Khat*_c>."""
+        return float(np.vdot(self.covariance, self.covariance))
+
+    @property
     def norm(self) -> float:
         """|Khat*_c|_F."""
-        return float(np.linalg.norm(self.covariance))
+        return float(np.sqrt(self.square))
 
     @property
     def signs(self) -> Array:

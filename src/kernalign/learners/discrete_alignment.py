@@ -202,7 +202,7 @@ class UnitProblem:
         u = u * (self.a @ u) / (u @ self.M @ u)
         Mu = self.M @ u
         length = float(np.sqrt(u @ Mu))
-        lower = cosine(float(self.a @ u), length, 1.0)
+        lower = cosine(float(self.a @ u), float(u @ Mu), 1.0)
         upper = length + float(np.linalg.norm(np.maximum(self.a - Mu, 0.0)))
         present = self.a > 0
         t = float((Mu[present] / self.a[present]).min())

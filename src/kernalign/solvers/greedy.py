@@ -85,7 +85,7 @@ def continuous_alignment(
     warm : kernels (family, z) that a similar problem chose, to start the t-th search from.
     """
     path = alignment_growth(sums, settings)
-    search_values = grow(path, spaces, settings, warm) if sums.T.norm() > 0 else []
+    search_values = grow(path, spaces, settings, warm) if sums.target.norm > 0 else []
     atoms = list(sums.atoms)
     # The searches may have seen interpolated sums; the weights never do.
     sums.refine()
@@ -199,7 +199,7 @@ def _best_single(
     sums: PairSums, spaces: Sequence[SearchSpace], settings: Settings
 ) -> tuple[int, Array]:
     """The kernel with the largest alignment by itself, or one from the middle of the range."""
-    if sums.T.norm() > 0:
+    if sums.target.norm > 0:
         path = alignment_growth(sums, settings, best=True)
         path.atoms += sums.atoms
         family, found = best_of_families(path.objective("step"), path, spaces, settings)
