@@ -9,9 +9,12 @@ from sklearn.base import clone
 from kernalign import ContinuousEvidence
 from kernalign.criteria.evidence import Evidence, LeaveOneOut, Slope
 from kernalign.criteria.growth import GROWTH, AlignmentGrowth, Growth, check_needs
+from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram import Target, pair_sums
 from kernalign.kernels import AnyOf, Gaussian, Laplacian, Linear, Matern
 from kernalign.solvers.greedy import Settings, best_of_families, grow
+from kernalign.solvers.hull import RiskGrowth, descend
+from kernalign.solvers.hull_search import HullSearch, RiskSettings
 from kernalign.solvers.ridge_growth import FIRST_NOISE, TRIED_WEIGHT, Dictionary, RidgeGrowth
 
 FAMILIES = [Gaussian(), Gaussian(ard=True), Matern(ard=True), Linear()]
@@ -197,3 +200,24 @@ def test_a_criterion_without_a_value_is_refused_by_name():
         ContinuousEvidence(criterion=Mute).fit(X, y)
     with pytest.raises(ValueError, match="'criterion' parameter of ContinuousEvidence"):
         ContinuousEvidence(criterion="luck").fit(X, y)
+
+
+def test_the_loop_by_risk_ends_where_the_certified_descent_does():
+    X, y = rows(40)
+    Y, weight = (y - y.mean())[:, None], np.ones(40)
+    families = [Gaussian().resolve(X), Laplacian().resolve(X)]
+    spaces = [f.search_space(X, np.random.default_rng(0)) for f in families]
+    settings = RiskSettings(corrective=True, tol=1e-6, tol_fun=0.0)
+    search = HullSearch(families, spaces, X, settings, np.random.default_rng(0))
+    certified = RegularisedRisk(Y, 0.1, weight)
+    found = descend(search, certified)
+    assert found.gap <= 1e-6
+    records = []
+    path = RiskGrowth(search, RegularisedRisk(Y, 0.1, weight))
+    grow(path, spaces, Settings(T=50, theta=1e-9 * certified.value, callback=records.append))
+    assert (np.diff([record["objective"] for record in records]) <= 1e-12).all()
+    assert -path.value() == pytest.approx(certified.value, rel=1e-5)
+    assert sum(records[-1]["weights"]) == pytest.approx(1)
+    K = sum(atom.weight * search.kernel(atom)(X) for atom in path.mixture)
+    naive = np.vdot(Y, np.linalg.solve(K + 0.1 * np.eye(40), Y))
+    assert -path.value() == pytest.approx(naive, rel=1e-8)

@@ -21,7 +21,8 @@ from kernalign.kernels import Family, Gaussian, LearnedKernel
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.machines.model import DualModel
 from kernalign.solvers.callback import Callback, check_callback
-from kernalign.solvers.hull import Descent, HullSearch, RiskSettings, descend
+from kernalign.solvers.hull import Descent, descend
+from kernalign.solvers.hull_search import HullSearch, RiskSettings
 
 
 class ContinuousRisk(Learner):

@@ -8,28 +8,27 @@
 6. K <- (1 - lambda) K + lambda G(sigma)
 7. (corrective) all weights anew
 
-This is not `greedy.grow`. There a search proposes, and the value after the step decides whether to
-go on. Here the search itself certifies how far the mixture is from the best of the whole hull: it
-comes before the decision, and no step is taken once the certificate is good enough. Steps stay in
-the convex hull, kernels that coincide are merged, and those that lose their weight leave.
+`greedy.grow` runs the same steps on a `RiskGrowth`, without certificates: there the value after a
+step decides whether to go on. Here the search itself says how far the mixture is from the best of
+the whole hull, so it comes before the decision, and no step follows a good certificate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.criteria.growth import Growth, Objective
 from kernalign.criteria.risk import RegularisedRisk
-from kernalign.gram.quadratic_form import FormObjective, QuadraticForm, quadratic_forms
-from kernalign.kernels import Family, FamilyMember, SearchSpace
+from kernalign.gram import Probe
+from kernalign.gram.quadratic_form import FormObjective
 from kernalign.solvers.callback import Callback, asked_to_stop
-from kernalign.solvers.dc_search import certified_search
+from kernalign.solvers.hull_search import Atom, Candidate, HullSearch, RiskSettings
 from kernalign.solvers.hull_weights import best_risk_weights
-from kernalign.solvers.inner_search import maximise
 
 #: Kernels whose parameters differ by less than this share are one.
 SAME = 1e-4
@@ -37,55 +36,13 @@ SAME = 1e-4
 CLUSTER = 0.03
 #: A kernel counts when its weight is above this share of the largest.
 COUNTED = 1e-3
-#: Points of the scan that are mixed for a search over several parameters.
-MIXED = 24
 #: Times as many starts where a search without certificate is to confirm that nothing is left.
 CERTIFYING = 4
-#: Kernels of the start "spread".
-SPREAD = 5
 #: Iterations over which S must fall by tol_fun. With optimal weights a kernel next to another may
 #: lower S by very little while one elsewhere is still missing.
 PATIENCE = 5
 #: The line search leaves at most the square of this share of S.
 LINE_TOL = 1e-4
-#: Certificates of the inner search are at least this tight, and pairs gathered down to this tol.
-SEARCH_TOL = 1e-4
-
-
-@dataclass(frozen=True)
-class RiskSettings:
-    """How to descend; the names are those of `ContinuousRisk`."""
-
-    solver: str = "gradient"
-    start: str = "best"
-    corrective: bool = False
-    tol: float = 1e-3
-    tol_fun: float = 1e-5
-    max_iter: int = 100
-    n_starts: int = 3
-
-
-@dataclass
-class Atom:
-    """One kernel of the mixture, its weight, and its Gram matrix where that is needed again."""
-
-    family: int
-    z: Array
-    weight: float
-    gram: Array | None = None
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """The kernel that a search found.
-
-    gram : G there;  upper : no kernel has c'Gc above this, as far as the search can tell.
-    """
-
-    family: int
-    z: Array
-    gram: Array
-    upper: float
 
 
 @dataclass
@@ -97,99 +54,6 @@ class Descent:
     history: list[dict[str, Any]] = field(default_factory=list)
 
 
-class HullSearch:
-    """argmax c'G(sigma)c over several families on given rows; what rows determine is kept."""
-
-    def __init__(
-        self,
-        families: Sequence[Family],
-        spaces: Sequence[SearchSpace],
-        X: Array,
-        settings: RiskSettings,
-        rng: np.random.Generator,
-    ):
-        self._rng = rng
-        self.families = list(families)
-        self.spaces = list(spaces)
-        self.settings = settings
-        gathered = settings.tol >= SEARCH_TOL
-        pairs = list(zip(families, spaces, strict=True))
-        self.forms = [quadratic_forms(f, X, space, gathered=gathered) for f, space in pairs]
-        self._certified = (
-            [certified_search(f, space) for f, space in zip(self.forms, spaces, strict=True)]
-            if settings.solver == "dc"
-            else None
-        )
-
-    def kernel(self, atom: Atom | Candidate) -> FamilyMember:
-        family = self.families[atom.family]
-        return FamilyMember(family, family.from_search(atom.z))
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether a search may well miss the largest c'Gc: several parameters, no certificate."""
-        return self._certified is None and any(space.p > 1 for space in self.spaces)
-
-    def best(self, c: Array, atoms: Sequence[Atom], effort: int = 1) -> Candidate:
-        """The kernel with the largest c'Gc; `effort` multiplies the starts of a search."""
-        found = []
-        for f in range(len(self.families)):
-            known = [atom.z for atom in atoms if atom.family == f]
-            found.append(self._best_of_family(f, c, known, effort))
-        values = [value for _, value, _ in found]
-        best = int(np.argmax(values))
-        z = found[best][0]
-        gram = self.forms[best].gram(z)
-        # Gathered pairs may err in the eighth digit; the Gram matrix is at hand anyway.
-        value = float(np.vdot(c, gram @ c))
-        return Candidate(best, z, gram, max(value, *(upper for _, _, upper in found)))
-
-    def _best_of_family(
-        self, f: int, c: Array, known: Sequence[Array], effort: int
-    ) -> tuple[Array, float, float]:
-        """z, its value, and an upper bound (-inf where the search has none)."""
-        if self._certified is not None:
-            tol = min(SEARCH_TOL, self.settings.tol / 10)
-            certified = self._certified[f].maximise(c, known[-1:], max(tol, 1e-12))
-            return certified.z, certified.value, certified.upper
-        form = self.forms[f].of(c)
-        starts, n_starts = list(known), self.settings.n_starts * effort
-        if self.spaces[f].p > 1:
-            # Every start is a local search; the best kernel of the model is worth one more.
-            starts = [max(known, key=form.value)] if known else []
-            n_starts += len(starts)
-            starts += self._mixed_starts(f, form, n_starts - len(starts) - effort, effort)
-        found = maximise(FormObjective(), form, self.spaces[f], starts, n_starts)
-        return found.z, found.value, -np.inf
-
-    def _mixed_starts(self, f: int, form: QuadraticForm, number: int, effort: int) -> list[Array]:
-        """Points that take each coordinate from another point of the scan, the best of many.
-
-        The scan itself has one bandwidth for all features: no start to find that only some matter.
-        """
-        scan = self.spaces[f].scan
-        rows = self._rng.integers(0, len(scan), (MIXED * effort, scan.shape[1]))
-        points = scan[rows, np.arange(scan.shape[1])]
-        values = np.array([form.value(z) for z in points])
-        return [points[i] for i in np.argsort(-values, kind="stable")[:number]]
-
-    def spread(self) -> list[Atom]:
-        """Equally spaced parameters over the box of each family, with equal weights."""
-        atoms = []
-        for f, (family, space) in enumerate(zip(self.families, self.spaces, strict=True)):
-            if space.p == 1:
-                ends = family.from_search(space.lower)[0], family.from_search(space.upper)[0]
-                points = [family.to_search(np.array([s])) for s in np.linspace(*ends, SPREAD)]
-            else:
-                points = list(
-                    space.scan[np.unique(np.linspace(0, len(space.scan) - 1, SPREAD, dtype=int))]
-                )
-            atoms += [Atom(f, z, 1.0) for z in points]
-        for atom in atoms:
-            atom.weight = 1 / len(atoms)
-        return atoms
-
-
 def descend(
     search: HullSearch,
     risk: RegularisedRisk,
@@ -198,17 +62,18 @@ def descend(
 ) -> Descent:
     """Minimise S from K = 0, or from the mixture that a similar problem found."""
     settings = search.settings
-    state = Descent(_start(search, risk, warm))
+    path = RiskGrowth(search, risk, warm)
+    state = Descent([])
     for t in range(1, settings.max_iter + 1):
         # 2. c and S belong to risk.K.   3. Inner search and certificate.
-        found = search.best(risk.c, state.atoms)
+        found = search.best(risk.c, path.mixture)
         state.gap = risk.gap(found.upper)
         if state.gap <= settings.tol and search.doubtful:
             # A certificate is as good as the search behind it.
-            again = search.best(risk.c, state.atoms, CERTIFYING)
+            again = search.best(risk.c, path.mixture, CERTIFYING)
             found = max(found, again, key=lambda candidate: candidate.upper)
             state.gap = risk.gap(found.upper)
-        record = _record(t, search, risk, state, found)
+        record = _record(t, path, state.gap, found)
         state.history.append(record)
         # 4. Stop?
         record["stop"] = _reason(state, settings)
@@ -216,16 +81,66 @@ def descend(
             record["stop"] = "callback"
         if record["stop"] is not None:
             break
-        # 5. Line search.   6. New weights.
-        atom, gram = _merged(search, state.atoms, found)
-        if settings.corrective:
+        # 5. Line search.   6. New weights.   7. All weights anew.
+        record["lambda"] = path.move(found)
+    return replace(state, atoms=path.mixture)
+
+
+class RiskGrowth(Growth):
+    """A mixture of kernels by regularised risk; without certificates `greedy.grow` runs it too."""
+
+    def __init__(self, search: HullSearch, risk: RegularisedRisk, warm: Sequence[Atom] = ()):
+        self.search, self.risk = search, risk
+        self.mixture = _start(search, risk, warm)
+        self.atoms = [(atom.family, atom.z) for atom in self.mixture]
+        self.moves = 0
+
+    @property
+    def empty(self) -> bool:
+        return not self.mixture
+
+    def value(self) -> float:
+        """-S."""
+        return -self.risk.value
+
+    def objective(self, by: str) -> Objective:
+        """c'G(sigma)c, the slope of -S, however the next kernel is to be chosen."""
+        return FormObjective()
+
+    def probe(self, objective: Objective, family: int) -> Probe:
+        return self.search.forms[family].of(self.risk.c)
+
+    def add(self, family: int, z: Array) -> None:
+        self.move(Candidate(family, z, self.search.forms[family].gram(z), np.inf))
+
+    def move(self, found: Candidate) -> float:
+        """K <- (1 - lambda) K + lambda G with the best lambda; (corrective) all weights anew."""
+        corrective = self.search.settings.corrective
+        atom, gram = _merged(self.search, self.mixture, found)
+        if corrective:
             # The line search overwrites what it is given.
             atom.gram, gram = gram, gram.copy()
-        record["lambda"] = _move(state, risk, atom, gram)
-        # 7. All weights anew.
-        if settings.corrective:
-            state.atoms = _reweighted(risk, state.atoms, settings.tol)
-    return state
+        step = self.risk.step_towards(gram, LINE_TOL)
+        if all(atom is not known for known in self.mixture):
+            self.mixture.append(atom)
+        for known in self.mixture:
+            known.weight *= 1 - step
+        atom.weight += step
+        # lambda = 1 discards all earlier kernels, lambda = 0 the new one.
+        self.mixture = [known for known in self.mixture if known.weight > 0]
+        if corrective:
+            self.mixture = _reweighted(self.risk, self.mixture, self.search.settings.tol)
+        self.atoms = [(known.family, known.z) for known in self.mixture]
+        self.moves += 1
+        return step
+
+    def record(self, search_value: float) -> dict[str, Any]:
+        return {
+            "iteration": self.moves,
+            "objective": self.risk.value,
+            "search_value": search_value,
+            "weights": [atom.weight for atom in self.mixture],
+        }
 
 
 def _start(search: HullSearch, risk: RegularisedRisk, warm: Sequence[Atom]) -> list[Atom]:
@@ -280,20 +195,19 @@ def _reason(state: Descent, settings: RiskSettings) -> str | None:
     return "max_iter" if len(S) == settings.max_iter else None
 
 
-def _record(
-    t: int, search: HullSearch, risk: RegularisedRisk, state: Descent, found: Candidate
-) -> dict[str, Any]:
-    kernel = search.kernel(found)
-    weights = np.array([atom.weight for atom in state.atoms])
+def _record(t: int, path: RiskGrowth, gap: float, found: Candidate) -> dict[str, Any]:
+    """What `history_` and a callback are told of the mixture before the t-th step."""
+    kernel = path.search.kernel(found)
+    weights = np.array([atom.weight for atom in path.mixture])
     return {
         "iteration": t,
-        "objective": risk.value,
-        "gap": state.gap,
+        "objective": path.risk.value,
+        "gap": gap,
         "kernel": kernel,
         "sigma": float(kernel.sigma[0]) if kernel.sigma.size == 1 else kernel.sigma.tolist(),
         "lambda": 0.0,
         "kernels": int((weights > COUNTED * weights.max()).sum()),
-        "jitter": risk.jitter,
+        "jitter": path.risk.jitter,
     }
 
 
@@ -310,19 +224,6 @@ def _merged(search: HullSearch, atoms: Sequence[Atom], found: Candidate) -> tupl
             gram = alike[k].gram
             return alike[k], search.forms[found.family].gram(alike[k].z) if gram is None else gram
     return Atom(found.family, found.z, 0.0), found.gram
-
-
-def _move(state: Descent, risk: RegularisedRisk, atom: Atom, gram: Array) -> float:
-    """K <- (1 - lambda) K + lambda G with the best lambda; `gram` is overwritten."""
-    step = risk.step_towards(gram, LINE_TOL)
-    if all(atom is not known for known in state.atoms):
-        state.atoms.append(atom)
-    for known in state.atoms:
-        known.weight *= 1 - step
-    atom.weight += step
-    # lambda = 1 discards all earlier kernels, lambda = 0 the new one.
-    state.atoms = [known for known in state.atoms if known.weight > 0]
-    return step
 
 
 def _reweighted(risk: RegularisedRisk, atoms: list[Atom], tol: float) -> list[Atom]:
