@@ -5,6 +5,7 @@ import pytest
 
 from kernalign import (
     AlignmentWarning,
+    AnyOf,
     ContinuousAlignment,
     ContinuousRisk,
     DiscreteAlignment,
@@ -16,6 +17,7 @@ from kernalign import (
     RationalQuadratic,
     Reweighted,
     RidgeMKL,
+    Sampled,
     ScreenedAlignment,
     UniformWeights,
 )
@@ -126,3 +128,21 @@ def test_a_refused_fit_leaves_the_learner_as_it_was():
     with pytest.raises(ValueError, match="family"):
         learner.fit(X[:, :2], y)
     assert {**vars(learner), "family": None} == before
+
+
+@pytest.mark.parametrize(
+    ("learner", "one_pass", "largest"),
+    [
+        (ContinuousAlignment(), True, 20_000),
+        (ContinuousAlignment(Gaussian(ard=True)), False, 4000),
+        (ContinuousAlignment(Gaussian(ard=True), penalty=np.inf), True, 20_000),
+        (ContinuousAlignment(AnyOf(Gaussian(), Linear())), False, 4000),
+        (ContinuousAlignment(Linear()), False, np.inf),
+        (UniformWeights(), False, 4000),
+        (Sampled(UniformWeights()), True, np.inf),
+    ],
+    ids=repr,
+)
+def test_a_learner_declares_how_many_rows_it_takes(learner, one_pass, largest):
+    assert learner.one_pass is one_pass
+    assert learner.largest_sample() == largest

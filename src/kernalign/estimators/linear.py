@@ -29,9 +29,9 @@ from kernalign.features import (
 )
 from kernalign.gram import Target
 from kernalign.gram.sampling import stratified_order
-from kernalign.kernels import Family, Gaussian, LearnedKernel
-from kernalign.kernels.base import FeatureFamily, is_scalar
-from kernalign.learners import ContinuousAlignment, Learner, Sampled
+from kernalign.kernels import LearnedKernel
+from kernalign.learners import Learner, Sampled
+from kernalign.learners.base import STREAMED_SAMPLE
 from kernalign.machines import LinearModel, NormalEquations, SquaredHinge, normal_equations
 from kernalign.machines.conjugate_gradients import ridge_by_conjugate_gradients
 from kernalign.machines.dual import scores
@@ -46,8 +46,6 @@ EXACT_ROWS = 2000
 FEATURES = 3000
 #: There are more where each has so many rows, and all cost no more than those of so many rows.
 ROWS_PER_FEATURE, AS_MANY_ROWS = 10, 250_000
-#: The largest samples: of families that are summed in one pass, and of all others.
-STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
 #: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many:
 #: no number of rows then costs more than a larger one.
 FOLDS_ROWS, HELD_OUT = EXACT_ROWS, 20_000
@@ -111,12 +109,12 @@ class LinearStages(Stages):
             self.n_components = int(n_components)
         self.n_classes = int(problem.y.max()) + 1 if classes else 0
         self.cv = cv
+        remote = not as_rows(problem.X).in_memory
+        sampled = on_sample(learner, self.n_rows, remote, rows_held_out(problem, cv))
         with warnings.catch_warnings():
             # The interval is in the history; only who asks for a sample is warned of its size.
-            if not isinstance(learner, Sampled):
+            if sampled is not learner:
                 warnings.simplefilter("ignore", SampleWarning)
-            remote = not as_rows(problem.X).in_memory
-            sampled = on_sample(learner, self.n_rows, remote, rows_held_out(problem, cv))
             self.fitted = clone(sampled).fit_target(
                 problem.X, problem.target, problem.feature_names
             )
@@ -289,27 +287,14 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
     remote : whether the rows are not in memory; only one pass over pairs can be sent to them.
     free : rows that the sample leaves for the choice of C, which then needs no kernel of its own.
     """
-    if isinstance(learner, Sampled):
-        return learner
-    members = _members(learner)
-    if members and all(isinstance(member, FeatureFamily) for member in members) and not remote:
-        return learner
-    one_pass = bool(members) and all(is_scalar(member) for member in members)
-    largest = STREAMED_SAMPLE if one_pass else DENSE_SAMPLE
+    largest = learner.largest_sample()
     if remote:
-        whole = one_pass and n <= largest
-        return learner if whole else Sampled(learner, max_rows=min(largest, max(n - free, 2)))
-    if n <= largest and not free:
+        if learner.one_pass and n <= largest:
+            return learner
+        return Sampled(learner, max_rows=int(min(largest, STREAMED_SAMPLE, max(n - free, 2))))
+    if np.isinf(largest) or (n <= largest and not free):
         return learner
-    return Sampled(learner, max_rows=min(largest, n - free))
-
-
-def _members(learner: Learner) -> list[Family]:
-    """The families that a learner searches in passes over the rows; none for other learners."""
-    if not isinstance(learner, ContinuousAlignment):
-        return []
-    family = Gaussian() if learner.family is None else learner.family
-    return family.members() if isinstance(family, Family) else []
+    return Sampled(learner, max_rows=int(min(largest, n - free)))
 
 
 def rows_held_out(problem: Problem, cv: Any) -> int:

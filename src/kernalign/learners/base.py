@@ -70,6 +70,10 @@ class Learned:
         return named | self.extra
 
 
+#: The largest samples: of families that are summed in one pass, and of all others.
+STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
+
+
 class Learner(BaseEstimator, ABC):
     """Base of all kernel learners: estimators with `fit(X, y)`, `kernel_` and `history_`.
 
@@ -165,6 +169,13 @@ class Learner(BaseEstimator, ABC):
     objective_name: str = ALIGNMENT
     #: Whether `learn` takes rows that are not in memory (`Rows`).
     streams: bool = False
+    #: Whether `learn` takes a single pass over the pairs of rows and so serves rows anywhere.
+    one_pass: bool = False
+
+    def largest_sample(self) -> float:
+        """The most rows to learn from at once: with more, cost or memory grow faster than they."""
+        return DENSE_SAMPLE
+
     #: Whether learning the kernel also trains the machine (then `Learned.machine` is set).
     one_stage: bool = False
 

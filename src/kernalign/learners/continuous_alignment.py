@@ -15,9 +15,16 @@ from kernalign._validation import check_choice, check_count, check_number
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target, check_summable
 from kernalign.gram.sampling import rows_in_memory
-from kernalign.kernels import Family, Gaussian, LearnedKernel
+from kernalign.kernels import Family, FeatureFamily, Gaussian, LearnedKernel
+from kernalign.kernels.base import is_scalar
 from kernalign.kernels.tied import Ground
-from kernalign.learners.base import Learned, Learner, generator
+from kernalign.learners.base import (
+    DENSE_SAMPLE,
+    STREAMED_SAMPLE,
+    Learned,
+    Learner,
+    generator,
+)
 from kernalign.solvers.callback import Callback, check_callback
 from kernalign.solvers.early_stopping import choose_length
 from kernalign.solvers.greedy import Settings
@@ -137,17 +144,22 @@ class ContinuousAlignment(Learner):
 
     streams = True
 
+    @property
+    def one_pass(self) -> bool:  # type: ignore[override]
+        return all(is_scalar(member) for member in self._searched(self._checked_family()))
+
+    def largest_sample(self) -> float:
+        searched = self._searched(self._checked_family())
+        if all(isinstance(member, FeatureFamily) for member in searched):
+            return np.inf
+        return STREAMED_SAMPLE if self.one_pass else DENSE_SAMPLE
+
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
         settings = self._settings()
         rng = generator(self.random_state)
-        family = Gaussian() if self.family is None else self.family
-        if not isinstance(family, Family):
-            raise ValueError(
-                "The 'family' parameter of ContinuousAlignment must be a kernel family such as "
-                f"Gaussian(). Got {family!r} instead."
-            )
+        family = self._checked_family()
         check_summable(self._searched(family), X)
         families = family.resolve(X, feature_names, target.weight).members()
         choice = self._choose_penalty(families, X, target, settings, rng)
@@ -187,6 +199,15 @@ class ContinuousAlignment(Learner):
         if getattr(self, "stopping_path_", None):
             copy.early_stopping, copy.max_iter = False, len(self.history_)
         return copy
+
+    def _checked_family(self) -> Family:
+        family = Gaussian() if self.family is None else self.family
+        if not isinstance(family, Family):
+            raise ValueError(
+                "The 'family' parameter of ContinuousAlignment must be a kernel family such as "
+                f"Gaussian(). Got {family!r} instead."
+            )
+        return family
 
     def _searched(self, family: Family) -> list[Family]:
         """The families that are searched: those of tied parameters under an infinite penalty."""

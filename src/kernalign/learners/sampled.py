@@ -97,7 +97,11 @@ class Sampled(Learner):
         self.exact = exact
         self.random_state = random_state
 
-    streams = True
+    streams = one_pass = True
+
+    def largest_sample(self) -> float:
+        """It takes a sample of any number of rows by itself."""
+        return np.inf
 
     @property
     def objective_name(self) -> str:  # type: ignore[override]  # known only with the learner
