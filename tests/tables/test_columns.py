@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pandas.api.types import is_numeric_dtype
 
 from kernalign._warnings import ColumnWarning
 from kernalign.tables import Columns
@@ -51,7 +52,7 @@ def test_real_tables(name):
     found = (kinds.count("numeric"), kinds.count("categorical"), kinds.count("text"))
     assert (*found, len(columns.features)) == COUNTS[name]
     assert [c.kind for c in columns] == [
-        "text" if c == "Name" else "categorical" if table[c].dtype == "str" else "numeric"
+        "text" if c == "Name" else "numeric" if is_numeric_dtype(table[c]) else "categorical"
         for c in table
     ]
     X = columns.encode(table)
@@ -72,7 +73,7 @@ def test_saved_index_is_left_out():
 @needs_data
 def test_names_of_categories_do_not_matter():
     table = read("ames")
-    texts = [c for c in table if table[c].dtype == "str"]
+    texts = [c for c in table if not is_numeric_dtype(table[c])]
     renamed = table.copy()
     for c in texts:
         names = {v: f"{hash(v)} {c}" for v in table[c].dropna().unique()}
