@@ -190,7 +190,7 @@ INFINITE = [
     Case("infinities everywhere", frame(a=[np.inf] * N), says=("'a'", "35 more")),
     Case(
         "a number beyond all doubles",
-        frame(a=replaced(NUMBERS, r2=10**400)),
+        frame(a=np.array(replaced(NUMBERS, r2=10**400), dtype=object)),
         says=("'a'", "infinite", "row 2"),
     ),
     Case("the largest doubles", frame(a=column([1.7e308, -1.7e308, 1e308])), {"a": "numeric"}),
