@@ -2,42 +2,38 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from kernalign import (
     AlignmentWarning,
     AnyOf,
     ContinuousAlignment,
     ContinuousRisk,
-    DiscreteAlignment,
     Gaussian,
     Linear,
     LpNormMKL,
     Polynomial,
-    PolynomialMKL,
     RationalQuadratic,
-    Reweighted,
-    RidgeMKL,
     Sampled,
-    ScreenedAlignment,
     UniformWeights,
+    centered_alignment,
 )
+from kernalign.learners import FiniteLearner
+from tests.learners.learners import LEARNERS, concrete, name
 
 #: Linear and polynomial kernels take their scale from the rows, weights included.
 KERNELS = [Linear().at([1.0, 1.0, 1.0]), Polynomial(3).at(1.0), Gaussian().at(1.0)]
-FINITE = [
-    UniformWeights,
-    DiscreteAlignment,
-    LpNormMKL,
-    RidgeMKL,
-    PolynomialMKL,
-]
-LEARNERS = [
-    *(learner(KERNELS) for learner in FINITE),
-    ContinuousAlignment(),
-    ContinuousRisk(corrective=True),
-    ScreenedAlignment(),
-    Reweighted(),
-]
+FINITE = sorted(
+    (learner for learner in concrete() if issubclass(learner, FiniteLearner)),
+    key=lambda learner: learner.__name__,
+)
+#: Learners for which a weight is not a repeated row -> why.
+NOT_REPEATED = {
+    "ContinuousAlignment(early_stopping=True)": "the rows held out are drawn at random",
+    "Sampled(min_rows=20, tol=0.5)": "the sample is drawn at random",
+    "ContinuousEvidence(criterion='loo')": "leaving out one copy of a row leaves the others in",
+}
+each_learner = pytest.mark.parametrize("learner", LEARNERS, ids=name)
 
 
 def problem(n=40):
@@ -46,7 +42,66 @@ def problem(n=40):
     return X, (X[:, 0] * X[:, 1] > 0).astype(int), rng.integers(1, 4, n)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: type(learner).__name__)
+def test_no_learner_is_missing_from_the_list():
+    assert {type(learner) for learner in LEARNERS} >= concrete()
+    assert len(concrete()) >= 11
+    assert set(NOT_REPEATED) <= {name(learner) for learner in LEARNERS}
+
+
+@each_learner
+def test_attributes_have_the_same_names_on_every_learner(learner):
+    X, y, _ = problem()
+    fitted = clone(learner).fit(X, y)
+    assert fitted.n_iter_ == len(fitted.history_) > 0
+    assert [record["iteration"] for record in fitted.history_] == list(range(1, fitted.n_iter_ + 1))
+    assert all(np.isfinite(record["objective"]) for record in fitted.history_)
+    assert fitted.objective_ == pytest.approx(fitted.history_[-1]["objective"], rel=1e-5)
+    assert fitted.converged_ in (True, False)
+    assert (np.asarray(fitted.weights_) >= 0).all()
+    assert len(fitted.objective_name) > 3
+    assert hasattr(fitted, "machine_") == fitted.one_stage
+    assert hasattr(fitted, "dual_coef_") == fitted.one_stage
+    assert hasattr(fitted, "intercept_") == fitted.one_stage
+    target = np.outer(2 * y - 1.0, 2 * y - 1.0)
+    rows = getattr(fitted, "rows_", slice(None))
+    K = fitted.kernel_(X[rows])
+    assert fitted.alignment_ == pytest.approx(
+        centered_alignment(K, target[rows][:, rows]), abs=1e-6
+    )
+    # Normalised: the centred Gram matrix has mean diagonal one.
+    assert np.trace(K) / len(K) - K.mean() == pytest.approx(1, rel=1e-6)
+
+
+@each_learner
+def test_a_fit_leaves_nothing_of_the_one_before(learner):
+    X, y, _ = problem()
+    once, twice = clone(learner).fit(X, y), clone(learner).fit(X[:30, :2], 1 - y[:30])
+    twice.left_over_ = 5
+    twice.fit(X, y)
+    assert set(vars(twice)) == set(vars(once))
+    assert twice.kernel_ == once.kernel_
+
+
+@each_learner
+def test_a_copy_for_folds_is_unfitted_and_calls_nobody(learner):
+    X, y, _ = problem()
+    for before in (clone(learner), clone(learner).fit(X, y)):
+        copy = before.for_folds()
+        assert type(copy) is type(learner)
+        assert not hasattr(copy, "kernel_")
+        assert getattr(copy, "callback", None) is None
+        copy.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        type(learner)(KERNELS) if hasattr(learner, "kernels") else learner
+        for learner in LEARNERS
+        if name(learner) not in NOT_REPEATED
+    ],
+    ids=name,
+)
 def test_integer_weights_are_repeated_rows(learner):
     X, y, weight = problem()
     weighted = learner.fit(X, y, sample_weight=weight).kernel_(X)
@@ -109,8 +164,6 @@ def test_the_share_held_out_is_the_one_asked_for(fraction):
 
 
 def test_wide_kernels_keep_their_alignment():
-    from kernalign import centered_alignment
-
     X, y, _ = problem()
     risk = ContinuousRisk(Gaussian(bounds=(1e4, 1e4))).fit(X, y)
     target = np.outer(2 * y - 1, 2 * y - 1)

@@ -13,8 +13,6 @@ from sklearn.svm import SVC, NuSVR
 from kernalign import (
     AnyOf,
     ContinuousAlignment,
-    ContinuousRisk,
-    DiscreteAlignment,
     Gaussian,
     KernelClassifier,
     KernelFeatures,
@@ -22,27 +20,19 @@ from kernalign import (
     Laplacian,
     LpNormMKL,
     Polynomial,
-    PolynomialMKL,
     Reweighted,
     RidgeMKL,
-    UniformWeights,
 )
+from tests.learners import learners
 
 KERNELS = [*Gaussian().grid(0.5, 5, 3), Polynomial(2).at(1.0)]
 
 LEARNERS = [
-    ContinuousAlignment(),
+    *learners.LEARNERS,
     ContinuousAlignment(Gaussian(ard=True), penalty=[1.0, 100.0]),
     ContinuousAlignment(AnyOf(Gaussian(columns=[0]), Laplacian(columns=slice(1, 3)))),
     ContinuousAlignment(random_state=np.random.RandomState(1)),
-    ContinuousRisk(corrective=True),
-    DiscreteAlignment(KERNELS),
-    LpNormMKL(KERNELS, p=2),
-    PolynomialMKL(KERNELS),
-    Reweighted(),
     Reweighted(ContinuousAlignment(), LpNormMKL(KERNELS)),
-    RidgeMKL(KERNELS),
-    UniformWeights(KERNELS),
 ]
 
 CLASSIFIERS = [

@@ -1,7 +1,7 @@
 """Continuous sets of kernels, one family a file, and the kernel learned from them."""
 
 from kernalign.kernels.any_of import AnyOf
-from kernalign.kernels.base import Family, FamilyMember, FeatureFamily, SearchSpace
+from kernalign.kernels.base import Family, FamilyMember, FeatureFamily, ScalarFamily, SearchSpace
 from kernalign.kernels.custom import CustomFamily
 from kernalign.kernels.fourier import Dirichlet, Fourier
 from kernalign.kernels.gaussian import Gaussian
@@ -31,5 +31,6 @@ __all__ = [
     "Matern",
     "Polynomial",
     "RationalQuadratic",
+    "ScalarFamily",
     "SearchSpace",
 ]

@@ -57,7 +57,8 @@ class Family(BaseEstimator, ABC):
     methods hold only the family's own columns; `select` cuts them out.
     """
 
-    columns: Sequence[int | str] | slice | None
+    #: The columns of X that the family sees; a family with such a parameter sets it in `__init__`.
+    columns: Sequence[int | str] | slice | None = None
     #: Name of each parameter group in `describe`, in the order of sigma.
     parameter: str = "sigma"
 
@@ -197,7 +198,7 @@ class ScalarFamily(Family):
     """
 
     #: Step of z at which a tabulated sum over pairs interpolates to about 1e-7 of its size.
-    node_step: float
+    node_step: float = 0.25
     #: exp(-statistic / sigma^power): then products of members are members of the family.
     semigroup: bool = False
     power: float = 2.0
@@ -212,13 +213,16 @@ class ScalarFamily(Family):
     def statistic(self, X: Array, Z: Array | None = None) -> Array:
         """The number (n, m) that determines kappa_sigma(x_i, z_j) for every sigma."""
 
-    @abstractmethod
     def unit(self) -> float:
         """The sigma in whose units the statistic is measured."""
+        return 1.0
 
     @abstractmethod
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
         """K from the statistic, which is left as it is."""
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        return self.from_statistic(self.statistic(X, Z), sigma)
 
     # A pass over the pairs asks for small arrays over and over. Where the system takes freed
     # memory back at once, as on a Dask worker, new ones cost about as much as the numbers in them.

@@ -46,11 +46,6 @@ class Polynomial(ScalarFamily):
     def constants(self) -> dict[str, float]:
         return {"degree": self.degree}
 
-    node_step = 0.25
-
-    def unit(self) -> float:
-        return 1.0
-
     def statistic(self, X: Array, Z: Array | None = None) -> Array:
         """x'z / s^2."""
         A = X / getattr(self, "_scale", 1.0)
@@ -60,9 +55,6 @@ class Polynomial(ScalarFamily):
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
         powers: Array = ((statistic + sigma[0]) / (1 + sigma[0])) ** self.degree
         return powers
-
-    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        return self.from_statistic(self.statistic(X, Z), sigma)
 
     def diag(self, sigma: Array, X: Array) -> Array:
         A = X / getattr(self, "_scale", 1.0)

@@ -33,8 +33,6 @@ class PowerOfSum(Family):
     """
 
     parameter = "mu"
-    #: The kernels select their own columns.
-    columns = None
 
     def __init__(self, kernels: Sequence[FamilyMember], degree: int = 2):
         self.kernels = kernels

@@ -32,7 +32,6 @@ class GramMatrix(Family):
     """
 
     parameter = "none"
-    columns = None
 
     def __init__(self, matrix: Any, *, clip: bool = False, name: str = "The Gram matrix"):
         self.matrix = matrix

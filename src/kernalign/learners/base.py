@@ -33,7 +33,7 @@ class Learned:
     kernel : the learned kernel, normalised.
     alignment : its centred alignment with the target on the training rows.
     history : one record per iteration: `iteration`, `objective` after it, and what else is of use.
-    objective : the value of what was optimised; None where that is the alignment.
+    objective : the value of what was optimised; None where it is that of the last record.
     converged : whether the method ended because it was done, and not because of a limit.
     weights : those that the method speaks of, where they are not the kernel's.
     gap : how far the objective may be from the optimum, relative to it, where that is certified.
@@ -58,7 +58,7 @@ class Learned:
             "kernel_": self.kernel,
             "alignment_": self.alignment,
             "history_": self.history,
-            "objective_": self.alignment if self.objective is None else self.objective,
+            "objective_": self._objective(),
             "weights_": self.kernel.weights if self.weights is None else self.weights,
             "converged_": self.converged,
             "n_iter_": len(self.history),
@@ -68,6 +68,11 @@ class Learned:
         if self.machine is not None:
             named["machine_"] = self.machine
         return named | self.extra
+
+    def _objective(self) -> float:
+        if self.objective is not None:
+            return self.objective
+        return float(self.history[-1]["objective"]) if self.history else self.alignment
 
 
 #: The largest samples: of families that are summed in one pass, and of all others.

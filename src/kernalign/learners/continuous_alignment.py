@@ -90,7 +90,7 @@ class ContinuousAlignment(Learner):
     weights_ : array
         The weights of the kernels of `kernel_`.
     objective_ : float
-        `alignment_`.
+        The alignment after the last iteration, with the identity that the path started from.
     converged_ : bool
         Whether the last iteration raised the alignment by no more than `tol`.
     n_iter_ : int
