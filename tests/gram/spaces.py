@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from kernalign.kernels import FeatureFamily
+from kernalign.kernels.base import is_scalar
 from tests.kernels.families import CASES, Case, named
-
-#: Families of one parameter that depend on a pair through one number.
-SCALAR = {
-    "gaussian",
-    "gaussian-positions",
-    "laplacian",
-    "matern-0.5",
-    "matern-1.5",
-    "matern-2.5",
-    "matern-names",
-    "polynomial-1",
-    "polynomial-2",
-    "polynomial-3",
-    "polynomial-mixed",
-}
-#: Families with explicit features.
-FEATURES = {"fourier", "fourier-1d", "dirichlet", "dirichlet-name", "linear", "linear-negative"}
 
 
 @dataclass(frozen=True)
@@ -38,9 +23,9 @@ class Space:
 
 def _single(case: Case) -> Space:
     backend = "BlockSums"
-    if case.name in SCALAR:
+    if is_scalar(case.family):
         backend = "OnePassSums"
-    if case.name in FEATURES:
+    if isinstance(case.family, FeatureFamily):
         backend = "FeatureSums"
     return Space(case.name, [case], backend)
 

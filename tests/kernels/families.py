@@ -26,6 +26,8 @@ from kernalign.kernels import (
     RationalQuadratic,
 )
 from tests import reference
+from tests.extend.inverse_multiquadric import InverseMultiquadric
+from tests.extend.squared_features import SquaredFeatures
 
 Array = np.ndarray
 
@@ -247,6 +249,19 @@ def _matern_cases() -> list[Case]:
     return cases
 
 
+def _inverse_multiquadric(train: Array, sigma: Array, X: Array, Z: Array) -> Array:
+    return np.array([[1 / np.sqrt(1 + ((x - z) @ (x - z)) / sigma[0] ** 2) for z in Z] for x in X])
+
+
+def _squared_features(train: Array, sigma: Array, X: Array, Z: Array) -> Array:
+    s = np.abs(train).max()
+    return np.array([[x @ z / s**2 + sigma[0] * (x**2 @ z**2) / s**4 for z in Z] for x in X])
+
+
+def _share(rng: np.random.Generator, X: Array) -> Array:
+    return np.exp(rng.uniform(-2, 2, 1))
+
+
 CASES = [
     Case("gaussian", Gaussian(), gaussian, one_bandwidth, stationary=True),
     Case("gaussian-ard", Gaussian(ard=True), gaussian, bandwidths, stationary=True),
@@ -372,6 +387,14 @@ CASES = [
         own=(3,),
         stationary=True,
     ),
+    Case(
+        "extend-scalar",
+        InverseMultiquadric(),
+        _inverse_multiquadric,
+        one_bandwidth,
+        stationary=True,
+    ),
+    Case("extend-features", SquaredFeatures(), _squared_features, _share),
 ]
 
 
