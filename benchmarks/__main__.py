@@ -19,6 +19,7 @@ NAMES = (
     "sine",
     "moons",
     "start_up",
+    "structure",
     "options",
     "methods",
     "accuracy",

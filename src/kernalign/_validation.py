@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from kernalign._typing import Array
 
 
 def check_rows(estimator: BaseEstimator, X: Any) -> Array:
     """Rows to predict, with the columns that `fit` saw."""
+    check_is_fitted(estimator)
     refuse_text(X)
     rows: Array = validate_data(estimator, X, reset=False, dtype=np.float64)
     return rows
@@ -98,14 +99,43 @@ def check_number(
         )
 
 
-def check_count(owner: object, name: str) -> None:
-    """A parameter that is an int of at least one."""
+def check_count(owner: object, name: str, *, optional: bool = False) -> None:
+    """A parameter that is an int of at least one, or None where it is optional."""
     value = getattr(owner, name)
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+    if optional and value is None:
+        return
+    if not is_integer(value) or value < 1:
+        also = " or None" if optional else ""
         raise ValueError(
-            f"The '{name}' parameter of {type(owner).__name__} must be an int in [1, inf). "
+            f"The '{name}' parameter of {type(owner).__name__} must be an int in [1, inf){also}. "
             f"Got {value!r} instead."
         )
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is a whole number, and neither a truth value nor a float."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def check_positive_values(owner: object, name: str, word: str, words: Array) -> Array:
+    """A parameter that is a positive number, several of them, or a word for some."""
+    value = getattr(owner, name)
+    if isinstance(value, str):
+        check_choice(owner, name, (word,))
+        return words
+    if isinstance(value, numbers.Real):
+        check_number(owner, name, 0)
+        return np.array([float(value)])
+    try:
+        values = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        values = np.zeros(0)
+    if values.ndim != 1 or not values.size or not ((values > 0) & np.isfinite(values)).all():
+        raise ValueError(
+            f"The '{name}' parameter of {type(owner).__name__} must be {word!r}, a number in "
+            f"(0, inf) or a sequence of such numbers. Got {value!r} instead."
+        )
+    return values
 
 
 def check_choice(owner: object, name: str, choices: tuple[Any, ...]) -> None:

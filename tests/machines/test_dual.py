@@ -9,13 +9,13 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.svm import SVC, SVR, NuSVC
 
-from kernalign.machines.dual import (
-    C_GRID,
+from kernalign.machines import (
     Precomputed,
     RidgeRegressor,
     SupportVectorClassifier,
     SupportVectorRegressor,
 )
+from kernalign.machines.base import C_GRID
 from tests import reference
 
 
@@ -42,13 +42,13 @@ def test_the_grid_is_the_papers():
 
 def counted(monkeypatch):
     calls = []
-    original = SupportVectorClassifier.fit
+    original = SupportVectorClassifier.unfitted
 
-    def fit(self, K, y, weight, value):
+    def unfitted(self, value):
         calls.append(value)
-        return original(self, K, y, weight, value)
+        return original(self, value)
 
-    monkeypatch.setattr(SupportVectorClassifier, "fit", fit)
+    monkeypatch.setattr(SupportVectorClassifier, "unfitted", unfitted)
     return calls
 
 
@@ -85,7 +85,7 @@ def test_several_classes_are_each_told_from_the_rest():
     K, K_test = grams(X, X_test)
     weight = np.random.default_rng(0).uniform(0.5, 2, len(X))
     machine = SupportVectorClassifier()
-    out = machine.outputs(machine.fit(K, y, weight, 3.0), K_test)
+    out = machine.fit(K, y, weight, 3.0).predict(K_test)
     along = machine.path(K, y, weight, K_test, np.array([3.0]))[0]
     np.testing.assert_allclose(out, along, atol=1e-9)
     for k in range(out.shape[1]):
@@ -115,9 +115,7 @@ def test_integer_weights_of_the_svm_are_repeated_rows():
     R, R_test = grams(A, X_test)
     weighted = machine.fit(K, y, weight.astype(float), 1.0)
     repeated = machine.fit(R, b, np.ones(len(A)), 1.0)
-    np.testing.assert_allclose(
-        machine.outputs(weighted, K_test), machine.outputs(repeated, R_test), atol=5e-3
-    )
+    np.testing.assert_allclose(weighted.predict(K_test), repeated.predict(R_test), atol=5e-3)
 
 
 # --- ridge regression ----------------------------------------------------------------------------
@@ -137,7 +135,7 @@ def test_ridge_is_kernel_ridge_on_the_centred_response(log_C, seed, n, offset):
     K, K_test = grams(X, X_test)
     C = 10.0**log_C
     ours = RidgeRegressor()
-    out = ours.outputs(ours.fit(K, y, np.ones(n), C), K_test)
+    out = ours.fit(K, y, np.ones(n), C).predict(K_test)
     theirs = KernelRidge(alpha=1 / C, kernel="precomputed").fit(K, y - y.mean())
     np.testing.assert_allclose(out, theirs.predict(K_test) + y.mean(), atol=1e-6)
 
@@ -150,7 +148,7 @@ def test_the_path_of_ridge_equals_training_at_each_c():
     machine = RidgeRegressor()
     path = machine.path(K, y, weight, K_test, C_GRID)
     for C, out in zip(C_GRID, path, strict=True):
-        alone = machine.outputs(machine.fit(K, y, weight, C), K_test)
+        alone = machine.fit(K, y, weight, C).predict(K_test)
         np.testing.assert_allclose(out, alone, atol=1e-9)
     assert np.abs(path[0] - path[-1]).max() > 0.1
 
@@ -186,7 +184,7 @@ def test_a_linear_kernel_makes_it_ridge_regression():
     X -= X.mean(axis=0)
     y = X @ [1.0, -2.0, 0.5] + 3 + 0.1 * rng.standard_normal(30)
     machine = RidgeRegressor()
-    out = machine.outputs(machine.fit(X @ X.T, y, np.ones(30), 10.0), X_test @ X.T)
+    out = machine.fit(X @ X.T, y, np.ones(30), 10.0).predict(X_test @ X.T)
     np.testing.assert_allclose(out, Ridge(alpha=0.1).fit(X, y).predict(X_test), atol=1e-10)
 
 
@@ -218,11 +216,12 @@ def test_a_given_estimator_is_trained_at_the_value(estimator, parameter):
     K, K_test = grams(X, X_test)
     machine = Precomputed(estimator, "Owner")
     assert machine.parameter == parameter
-    fitted = machine.fit(K, y, np.ones(len(X)), 8.0)
+    trained = machine.fit(K, y, np.ones(len(X)), 8.0)
+    fitted = trained.estimator
     assert fitted is not estimator
     if parameter == "C":
         assert fitted.C == 8
         assert estimator.C == 1
     if parameter == "alpha":
         assert fitted.alpha == 1 / 8
-    assert machine.outputs(fitted, K_test).shape == (len(X_test),)
+    assert trained.predict(K_test).shape == (len(X_test),)

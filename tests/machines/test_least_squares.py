@@ -10,8 +10,8 @@ from kernalign import Gaussian, LearnedKernel, Linear
 from kernalign.features import ExplicitMap, NystroemMap
 from kernalign.machines import least_squares, normal_equations
 from kernalign.machines.conjugate_gradients import kernel_times, ridge_by_conjugate_gradients
-from kernalign.machines.dual import RidgeRegressor
 from kernalign.machines.least_squares import held_rows, outputs
+from kernalign.machines.ridge import RidgeRegressor
 
 KERNEL = LearnedKernel([Gaussian().at(1.0), Gaussian().at(4.0)], np.array([1.0, 0.5]))
 

@@ -153,7 +153,7 @@ def test_shared_parts_are_written_once(tmp_path):
     X = rows(200, 5)
     model = KernelRegressor(ContinuousAlignment(), C=1.0).fit(X, response(X))
     same = again(model, tmp_path)
-    assert same.kernel_ is same.learner_.kernel_ is same.stages_.fitted[0].kernel_
+    assert same.kernel_ is same.learner_.kernel_ is same.model_.kernel
     assert (tmp_path / "model.kern").stat().st_size < 2.5 * X.nbytes
 
 

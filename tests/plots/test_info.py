@@ -234,10 +234,17 @@ def test_embedding_is_kernel_pca(classifier, moons):
     assert info.labels.tolist() == y.tolist()
 
 
-def test_embedding_of_the_training_rows_by_default(classifier, learner, moons):
-    assert np.array_equal(
-        embedding_info(classifier).points, embedding_info(classifier, moons[0]).points
-    )
+def test_embedding_of_the_rows_that_the_model_keeps_by_default(classifier, learner, moons):
+    X, y = moons
+    ridge = KernelRegressor(ContinuousAlignment(), C=1.0, cv=2).fit(X, y == "up")
+    kept = embedding_info(ridge)
+    assert kept.what == "training rows"
+    assert np.array_equal(kept.points, embedding_info(ridge, X).points)
+    support = embedding_info(classifier)
+    assert support.what == classifier.model_.kept == "support vectors"
+    assert len(support.points) == len(classifier.model_.rows) < len(X)
+    with pytest.raises(ValueError, match=r"keeps \d+ support vectors of the \d+ rows.*Pass X"):
+        embedding_info(classifier, y=y)
     with pytest.raises(ValueError, match="needs rows"):
         embedding_info(learner.kernel_)
     assert embedding_info(classifier, moons[0], max_rows=10).points.shape == (10, 2)

@@ -192,11 +192,11 @@ def test_pushes_add_up_to_the_decision():
     model = KernelClassifier(C=1.0).fit(X, y)
     info = influence_info(model, X.iloc[[3]], number=60)
     sign = 1 if info.prediction == model.classes_[1] else -1
-    total = sum(item.push for item in info.rows) + sign * model.machine_.intercept_[0]
+    total = sum(item.push for item in info.rows) + sign * model.model_.intercept
     assert total == pytest.approx(sign * model.decision_function(X.iloc[[3]])[0])
     pushes = [abs(item.push) for item in info.rows]
     assert pushes == sorted(pushes, reverse=True)
-    support = int(model.machine_.support_[0])
+    support = int(model.model_.index[0])
     items = influence_info(model, X.iloc[[support]], number=60).rows
     own = next(item for item in items if item.row == support)
     assert own.similarity == pytest.approx(1)
@@ -207,18 +207,8 @@ def test_pushes_of_a_regression_are_in_its_units():
     y = 1000 * np.sin(X["height"].to_numpy())
     model = KernelRegressor(C=1.0).fit(X, y)
     info = influence_info(model, X.iloc[[0]], number=60)
-    offset = model._offset + model._spread * model.machine_.intercept
+    offset = model._offset + model._spread * model.model_.intercept
     assert sum(i.push for i in info.rows) + offset == pytest.approx(model.predict(X.iloc[[0]])[0])
-
-
-def test_machines_without_kernel_values_fall_back_on_similarity():
-    X, y = problem()
-    model = KernelClassifier(C=1.0).fit(X, y)
-    del model.stages_
-    model.decision_function = lambda rows: np.ones(len(rows))
-    info = influence_info(model, X.iloc[[3]], number=5)
-    assert [item.push for item in info.rows] == [None] * 5
-    assert info.rows[0].row == 3
 
 
 def test_wrong_rows(classifier):

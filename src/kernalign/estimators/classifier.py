@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any, Self
 
@@ -11,28 +10,24 @@ from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
 
+from kernalign._fitted import publish
 from kernalign._typing import Array
-from kernalign._validation import (
-    check_choice,
-    check_labelled_rows,
-    check_weights,
-)
+from kernalign._validation import check_rows, is_integer
 from kernalign._warnings import SelectionWarning, find_stack_level
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
-from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
+from kernalign.estimators.folds import Split, class_folds, splits_of_used_rows
 from kernalign.estimators.losses import CLASSES, predicted_codes
-from kernalign.estimators.selection import Split, splits_of_used_rows
-from kernalign.estimators.stages import Problem
+from kernalign.estimators.problem import Problem
 from kernalign.gram.labels import class_target
-from kernalign.machines.dual import (
-    Machine,
-    Precomputed,
-    RidgeClassifier,
-    SupportVectorClassifier,
-)
-from kernalign.rows.input import source_of
+from kernalign.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
+from kernalign.machines.base import Machine
+from kernalign.rows.input import labelled_rows, source_of
+
+#: What is trained where the user names no machine; of the two the one that predicts better.
+MACHINES: list[Machine] = [SupportVectorClassifier(), RidgeClassifier()]
 
 
 class KernelClassifier(ClassifierMixin, KernelPredictor):
@@ -128,58 +123,30 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
-        if source_of(X) is not None:
-            return self._fit_on_chunks(X, y, sample_weight)
-        X, y = check_labelled_rows(self, X, y)
+        X, y, weight, columns = labelled_rows(self, X, y, sample_weight)
         check_classification_targets(y)
-        check_choice(self, "nested", (True, False))
-        weight = check_weights(sample_weight, X)
-        used = weight > 0
-        self.classes_ = np.unique(y[used])
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "KernelClassifier needs at least two classes in y. Got one class: "
-                f"{self.classes_[0].item()!r}."
-            )
+        rows, used = self._checked_rows(X), weight > 0
+        classes = _classes(y[used])
         machines: list[Machine] = []
         if self.machine is not None:
             machines = [Precomputed(self.machine, "KernelClassifier", classes=True)]
-        values = self._values(machines)
-        folds = self._folds(X, y, used, choose=values.size > 1)
-        X, y, weight = X[used], y[used], weight[used]
-        codes = np.searchsorted(self.classes_, y)
-        target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
-        problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
-        default = [SupportVectorClassifier(), RidgeClassifier()]
-        stages = self._stages(machines, default, problem, values, CLASSES, folds)
-        splits = stages.splits(folds, problem)
-        chosen = self._select(stages, problem, values, splits, CLASSES)
-        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
-        held_out = self._evaluated(X) if chosen is None else chosen.held_out
-        self.calibration_ = TemperatureCalibration().fit(held_out, codes, target.weight)
+        folds = self._folds(X, y, used, classes) if rows.in_memory else ()
+        names = columns.get("feature_names_in_")
+        problem = self._problem(rows.subset(used), y[used], weight[used], classes, names)
+        fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
+        held_out = chosen.held_out if chosen.places else fitted["model_"].outputs(problem.X)
+        calibration = TemperatureCalibration().fit(held_out, problem.y, problem.target.weight)
+        fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
+        publish(self, classes_=classes, calibration_=calibration, **columns, **fitted)
         return self
 
-    def _fit_on_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = labelled_chunks(self, X, y, sample_weight)
-        check_classification_targets(y)
-        self.classes_ = np.unique(y)
-        codes: Any = np.searchsorted(self.classes_, y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "KernelClassifier needs at least two classes in y. Got one class: "
-                f"{self.classes_[0].item()!r}."
-            )
-        target = class_target(codes, len(self.classes_), weight * self._class_weights(y, codes))
-        problem = Problem(X, codes, target, getattr(self, "feature_names_in_", None))
-        stages = stages_on_chunks(self, problem, CLASSES)
-        splits = stages.splits((), problem)
-        chosen = self._select(stages, problem, self._values([]), splits, CLASSES)
-        assert chosen is not None
-        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
-        self.calibration_ = TemperatureCalibration().fit(chosen.held_out, codes, target.weight)
-        return self
+    def _problem(self, X: Any, y: Any, weight: Array, classes: Any, names: Any) -> Problem:
+        codes = np.searchsorted(classes, y)
+        of_classes = self._class_weights(y, codes, classes)
+        target = class_target(codes, len(classes), weight * of_classes)
+        return Problem(X, codes, target, weight, names)
 
-    def _class_weights(self, y: Array, codes: Array) -> Array:
+    def _class_weights(self, y: Array, codes: Array, classes: Any) -> Array:
         if self.class_weight is None:
             return np.ones(len(codes))
         given = self.class_weight
@@ -194,34 +161,33 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
                 "The 'class_weight' parameter of KernelClassifier must be None, 'balanced' or a "
                 f"dict of positive numbers by class. Got {given!r} instead."
             )
-        return compute_class_weight(given, classes=self.classes_, y=y)[codes]
+        return compute_class_weight(given, classes=classes, y=y)[codes]
 
-    def _folds(self, X: Array, y: Array, used: Any, choose: bool) -> list[Split] | None:
-        """Splits of the used rows, or None where a class has a single one.
-
-        choose : whether there is a C to choose, and so something to warn of.
-        """
-        codes = np.searchsorted(self.classes_, y[used])
-        counts = np.bincount(codes)
-        if isinstance(self.cv, numbers.Integral):
-            if counts.min() >= 2:
-                folds = check_cv(min(int(self.cv), int(counts.min())), codes, classifier=True)
-                return list(folds.split(X[used], codes))
-            if choose:
+    def _folds(self, X: Array, y: Array, used: Any, classes: Any) -> list[Split] | None:
+        """Splits of the used rows; None where fewer than two classes have rows to hold out."""
+        codes = np.searchsorted(classes, y[used])
+        if is_integer(self.cv):
+            single = np.flatnonzero(np.bincount(codes) == 1)
+            folds = class_folds(codes, int(self.cv))
+            if single.size:
+                judged = "be chosen by cross-validation and is the value nearest to 1"
                 warnings.warn(
-                    f"Class {self.classes_[counts.argmin()].item()!r} has a single row: C cannot "
-                    "be chosen by cross-validation and is the value nearest to 1.",
+                    f"Class {classes.tolist()[single[0]]!r} has a single row, "
+                    + (
+                        f"and at most one class has more: C cannot {judged}."
+                        if folds is None
+                        else "which every fold trains on: held-out rows of the other classes "
+                        "choose C and give cv_error_."
+                    ),
                     SelectionWarning,
                     stacklevel=find_stack_level(),
                 )
-            return None
+            return folds
         splits = splits_of_used_rows(check_cv(self.cv, y, classifier=True).split(X, y), used)
         for train, test in splits:
-            missing = np.setdiff1d(np.arange(len(self.classes_)), codes[train])
+            missing = np.setdiff1d(np.arange(len(classes)), codes[train])
             if missing.size or not len(test):
-                what = (
-                    f"class {self.classes_[missing[0]].item()!r}" if missing.size else "test rows"
-                )
+                what = f"class {classes.tolist()[missing[0]]!r}" if missing.size else "test rows"
                 raise ValueError(
                     "The 'cv' parameter of KernelClassifier must leave rows of every class to "
                     f"train on, and rows to test, in every split. Got a split without {what}."
@@ -230,21 +196,33 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
 
     def decision_function(self, X: Any) -> Array:
         """Decision values: (n,) for two classes, positive for the second; (n, classes) for more."""
+        check_is_fitted(self)
         if source_of(X) is not None:
-            width = len(self.classes_) if len(self.classes_) > 2 else None
-            return on_chunks(self, "decision_function", X, width, float)
-        return self._outputs(X)
+            number = len(self.classes_)
+            return self._on_chunks("decision_function", X, number if number > 2 else None, float)
+        return self.model_.outputs(check_rows(self, X))
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
+        check_is_fitted(self)
         if source_of(X) is not None:
-            return on_chunks(self, "predict", X, None, self.classes_.dtype)
-        decision = self.decision_function(X)
-        return self.classes_[predicted_codes(decision)]
+            return self._on_chunks("predict", X, None, self.classes_.dtype)
+        return self.classes_[predicted_codes(self.model_.outputs(check_rows(self, X)))]
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
+        check_is_fitted(self)
         if source_of(X) is not None:
-            return on_chunks(self, "predict_proba", X, len(self.classes_), float)
-        decision = self.decision_function(X)
-        return self.calibration_.probabilities(decision)
+            return self._on_chunks("predict_proba", X, len(self.classes_), float)
+        return self.calibration_.probabilities(self.model_.outputs(check_rows(self, X)))
+
+
+def _classes(y: Any) -> Any:
+    """The classes, of which there must be two."""
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            "KernelClassifier needs at least two classes in y. Got one class: "
+            f"{classes.tolist()[0]!r}."
+        )
+    return classes

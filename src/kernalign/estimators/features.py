@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
 from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
 
+from kernalign._fitted import publish
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_labelled_rows, check_weights
-from kernalign.estimators.base import KernelEstimator
+from kernalign._validation import check_choice, check_count
+from kernalign.estimators.base import KernelEstimator, kernel_attributes
+from kernalign.features import choose_landmarks
 from kernalign.gram.labels import infer_target
+from kernalign.kernels import LearnedKernel
+from kernalign.learners import ContinuousAlignment
 from kernalign.learners.base import generator
+from kernalign.machines.model import KernelModel, KernelValues, RowsModel, Seen
+from kernalign.rows import as_rows
+from kernalign.rows.input import labelled_rows, of_rows
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -60,49 +67,62 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel from labels and choose the landmarks."""
-        X, y = check_labelled_rows(self, X, y, multi_output=True)
+        X, y, weight, columns = labelled_rows(self, X, y, sample_weight, multi_output=True)
         check_choice(self, "output", ("features", "gram"))
-        wanted = self.n_components
-        counted = isinstance(wanted, numbers.Integral) and not isinstance(wanted, bool)
-        if wanted is not None and not (counted and wanted >= 1):
+        check_count(self, "n_components", optional=True)
+        rows, used = as_rows(X), weight > 0
+        if not rows.in_memory and (self.output == "gram" or self.n_components is None):
             raise ValueError(
-                "The 'n_components' parameter of KernelFeatures must be an int in [1, inf) or "
-                f"None. Got {wanted!r} instead."
+                "KernelFeatures keeps no rows of a Dask array but landmarks. Got "
+                f"output={self.output!r}, n_components={self.n_components!r}: use "
+                "output='features' and a number of landmarks."
             )
-        weight = check_weights(sample_weight, X)
-        learner = clone(self._checked_learner())
-        names = getattr(self, "feature_names_in_", None)
-        self._keep(learner.fit_target(X, infer_target(y, weight), names), X)
-        if self.output == "features":
-            self._choose_landmarks(np.unique(X[weight > 0], axis=0))
+        given = ContinuousAlignment() if self.learner is None else self.learner
+        learner = clone(self._checked([given])[0])
+        learner.fit_target(X, infer_target(y, weight), columns.get("feature_names_in_"))
+        kernel, some = learner.kernel_, rows.subset(used)
+        seen = Seen.of(some, weight[used])
+        if self.output == "gram":
+            # Estimators with kernel="precomputed" want a column for every row that they are fitted
+            # with, rows of weight zero included.
+            model: RowsModel = KernelValues(kernel, seen, X, np.arange(len(X)))
+        else:
+            landmarks = self._landmarks(kernel, some)
+            root = _inverse_root(kernel(landmarks))
+            model = KernelModel(kernel, seen, landmarks, None, root, np.zeros(()))
+        publish(self, model_=model, **columns, **kernel_attributes(learner))
         return self
 
-    def _choose_landmarks(self, X: Array) -> None:
+    def _landmarks(self, kernel: LearnedKernel, X: Any) -> Array:
+        """Distinct rows, all or as many as there are to be components."""
+        rng = generator(self.random_state)
+        if not as_rows(X).in_memory:
+            return choose_landmarks(kernel, X, int(self.n_components or 0), rng, "uniform")
+        X = np.unique(X, axis=0)
         if self.n_components is not None and self.n_components < len(X):
-            rng = generator(self.random_state)
             X = X[np.sort(rng.choice(len(X), self.n_components, replace=False))]
-        self.X_fit_ = X
-        values, vectors = eigh(self.kernel_(X))
-        # Directions that rounding made up would blow up in the inverse root.
-        kept = values > values[-1] * len(X) * np.finfo(float).eps
-        vectors = vectors[:, kept]
-        self.projection_ = vectors / np.sqrt(values[kept]) @ vectors.T
+        return X
 
     def transform(self, X: Any) -> Array:
         """Features (n, components), or the Gram matrix (n, training rows)."""
-        rows = self._rows(X)
-        out = np.empty((len(rows), self._n_features_out))
-        start = 0
-        for K in self._blocks(rows):
-            out[start : start + len(K)] = K if self.output == "gram" else K @ self.projection_
-            start += len(K)
-        return out
+        check_is_fitted(self)
+        features: Array = of_rows(self, X, self.model_.outputs, self._n_features_out)
+        return features
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.X_fit_) if self.output == "gram" else self.projection_.shape[1]
+        return len(self.model_.rows)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _inverse_root(K: Array) -> Array:
+    """K^(-1/2) of a Gram matrix."""
+    values, vectors = eigh(K)
+    # Directions that rounding made up would blow up in the inverse root.
+    kept = values > values[-1] * len(K) * np.finfo(float).eps
+    vectors = vectors[:, kept]
+    return vectors / np.sqrt(values[kept]) @ vectors.T

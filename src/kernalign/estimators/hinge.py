@@ -7,13 +7,13 @@ their features, in single precision, in scikit-learn's `working_memory`, and for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from kernalign._memory import working_memory
 from kernalign._typing import Array
 from kernalign.estimators.losses import Loss
+from kernalign.estimators.problem import Problem
 from kernalign.features import FeatureMap
 from kernalign.machines import LinearModel, SquaredHinge
 from kernalign.machines.least_squares import outputs
@@ -33,46 +33,43 @@ def features_fit(rows: int, n_features: int) -> bool:
     return needed <= working_memory()
 
 
-class HingePath:
-    """Outputs on held-out rows at the C that are tried: those of the first split, in every split.
+def hinge_path(
+    hinge: SquaredHinge,
+    features: FeatureMap,
+    squares: Sequence[LinearModel],
+    found: Array,
+    test: Problem,
+    values: Array,
+    loss: Loss,
+    places: list[int] | None = None,
+) -> tuple[Array, list[int]]:
+    """Outputs on held-out rows at the C that are tried, and their places among the values.
+
+    The outputs are (values, rows, c) as `found`, those of least squares; NaN where C is not tried.
 
     loss : what decides between C.
+    places : those of the first split, in every other split.
     """
+    first = places is None
+    if places is None:
+        best = int(np.argmin(_losses(loss, found, test)))
+        ratio = values / values[best]
+        places = np.flatnonzero((ratio >= LEAST / 1.01) & (ratio <= MOST * 1.01)).tolist()
+    out = np.full_like(found, np.nan)
+    tried: list[int] = []
+    losses: list[float] = []
+    model = squares[places[0]]
+    for place in places:
+        model = hinge.solve(float(values[place]), model)
+        out[place] = outputs(features, [model], test.X)[0]
+        tried.append(place)
+        losses.append(float(_losses(loss, out[[place]], test)[0]))
+        if first and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
+            break
+    return out, tried
 
-    def __init__(self, loss: Loss):
-        self.loss = loss
-        self.places: list[int] | None = None
 
-    def outputs(
-        self,
-        hinge: SquaredHinge,
-        features: FeatureMap,
-        squares: Sequence[LinearModel],
-        found: Array,
-        test: Any,
-        values: Array,
-    ) -> Array:
-        """(values, rows, c) as `found`, the outputs of least squares; NaN where C is not tried."""
-        best = int(np.argmin(self._losses(found, test)))
-        places = self.places
-        if places is None:
-            ratio = values / values[best]
-            places = np.flatnonzero((ratio >= LEAST / 1.01) & (ratio <= MOST * 1.01)).tolist()
-        out = np.full_like(found, np.nan)
-        tried: list[int] = []
-        losses: list[float] = []
-        model = squares[places[0]]
-        for place in places:
-            model = hinge.solve(float(values[place]), model)
-            out[place] = outputs(features, [model], test.X)[0]
-            tried.append(place)
-            losses.append(float(self._losses(out[[place]], test)[0]))
-            if self.places is None and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
-                break
-        self.places = tried
-        return out
-
-    def _losses(self, found: Array, test: Any) -> Array:
-        flat = found[:, :, 0] if found.shape[2] == 1 else found
-        mean: Array = self.loss.deciding(test.y, flat, test.target.weight) @ test.target.weight
-        return mean
+def _losses(loss: Loss, found: Array, test: Problem) -> Array:
+    flat = found[:, :, 0] if found.shape[2] == 1 else found
+    mean: Array = loss.deciding(test.y, flat, test.target.weight) @ test.target.weight
+    return mean

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +17,10 @@ from sklearn.base import clone
 
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import AlignmentWarning, SampleWarning
-from kernalign.estimators.hinge import PRECISION, HingePath, features_fit
+from kernalign.estimators.hinge import PRECISION, features_fit, hinge_path
 from kernalign.estimators.losses import Loss
-from kernalign.estimators.preselection import Preselection
-from kernalign.estimators.stages import Candidate, Outputs, Problem, Stages, Trained
+from kernalign.estimators.problem import Problem
+from kernalign.estimators.stages import Candidate, HeldOut, Outputs, Stages
 from kernalign.features import (
     ExplicitMap,
     FeatureMap,
@@ -32,12 +32,10 @@ from kernalign.gram.sampling import stratified_order
 from kernalign.kernels import LearnedKernel
 from kernalign.learners import Learner, Sampled
 from kernalign.learners.base import STREAMED_SAMPLE
-from kernalign.machines import LinearModel, NormalEquations, SquaredHinge, normal_equations
+from kernalign.machines import NormalEquations, SquaredHinge, normal_equations
 from kernalign.machines.conjugate_gradients import ridge_by_conjugate_gradients
-from kernalign.machines.dual import scores
 from kernalign.machines.least_squares import outputs
-from kernalign.machines.model import DualModel
-from kernalign.rows import as_rows
+from kernalign.machines.model import DualModel, Model, linear_model
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 #: Up to this many rows "auto" is exact.
@@ -67,16 +65,6 @@ class Sums:
 
 
 @dataclass(frozen=True)
-class FeatureModel:
-    """A linear model on features: f(x) = phi(x)'v + b."""
-
-    features: FeatureMap
-    model: LinearModel
-
-    def outputs(self, X: Array) -> Array:
-        return _flat(outputs(self.features, [self.model], X))[0]
-
-
 class LinearStages(Stages):
     """Learn the kernel, then a linear machine on its features, or least squares by iterations.
 
@@ -84,109 +72,103 @@ class LinearStages(Stages):
     this is better; it is tried where the features of all rows can be kept (`estimators.hinge`), not
     on rows elsewhere and not by "cg".
 
-    solver : "auto", "nystroem", "fourier" or "cg"; `self.solver` says what "auto" became.
+    fitted : the learner, fitted to all rows.
+    solver : "nystroem", "fourier" or "cg".
+    candidates : SQUARES, and HINGE where it is tried.
+    nested : learn the kernel again where a split holds out rows that it was learned from.
+    free : rows held out for the choice of C; 0 where all folds have their turn.
+    apart : rows that had a say in the choice between kernels, and have none in that of C.
     loss : by which C is chosen; the squared hinge finds with it where to look.
     """
 
-    def __init__(
-        self,
+    fitted: Learner
+    solver: str
+    candidates: Sequence[Candidate]
+    n_components: int
+    nested: bool
+    free: int
+    apart: IntArray
+    loss: Loss
+
+    @classmethod
+    def learned(
+        cls,
         learner: Learner,
         problem: Problem,
         *,
         solver: str,
         n_components: int | None,
         nested: bool,
-        cv: Any,
-        classes: bool,
+        free: int,
+        apart: IntArray,
         loss: Loss,
-        preselection: Preselection | None = None,
-    ):
-        self.preselection = preselection
-        self.nested = nested
-        self.n_rows = len(problem.X)
-        self.n_components = default_features(self.n_rows, solver)
-        if n_components is not None:
-            self.n_components = int(n_components)
-        self.n_classes = int(problem.y.max()) + 1 if classes else 0
-        self.cv = cv
-        remote = not as_rows(problem.X).in_memory
-        sampled = on_sample(learner, self.n_rows, remote, rows_held_out(problem, cv))
+    ) -> LinearStages:
+        """The stages with a copy of the learner fitted to a problem.
+
+        solver : "auto" becomes "fourier" where the kernel's features are exact, else "nystroem".
+        """
+        n = len(problem)
+        sampled = on_sample(learner, n, problem.remote, free)
         with warnings.catch_warnings():
             # The interval is in the history; only who asks for a sample is warned of its size.
             if sampled is not learner:
                 warnings.simplefilter("ignore", SampleWarning)
-            self.fitted = clone(sampled).fit_target(
-                problem.X, problem.target, problem.feature_names
-            )
-        self.solver = self._resolved(solver)
-        self.candidates = (SQUARES, HINGE) if self._keeps(problem) else (SQUARES,)
-        # Not needed after the fit, and then not saved with the model.
-        self._hinge: HingePath | None = HingePath(loss) if HINGE in self.candidates else None
-        self._sums: Sums | None = None
+            fitted = clone(sampled).fit_target(problem.X, problem.target, problem.feature_names)
+        number = default_features(n, solver) if n_components is None else int(n_components)
+        if solver == "auto":
+            solver = "fourier" if has_exact_features(fitted.kernel_) else "nystroem"
+        stages = cls(fitted, solver, (SQUARES,), number, nested, free, apart, loss)
+        return replace(stages, candidates=(SQUARES, HINGE)) if stages._keeps(problem) else stages
 
     def _keeps(self, problem: Problem) -> bool:
         """Whether there are classes, and their features can be kept."""
-        if not self.n_classes or not as_rows(problem.X).in_memory or self.solver == "cg":
+        if not problem.target.classes or problem.remote or self.solver == "cg":
             return False
         number = self.n_components
         if self.solver == "fourier":
             number = self._features(self.fitted.kernel_, problem.X).n_features
-        return features_fit(self.n_rows, min(number, self.n_rows))
-
-    def _resolved(self, solver: str) -> str:
-        if solver != "auto":
-            return solver
-        return "fourier" if has_exact_features(self.fitted.kernel_) else "nystroem"
+        return features_fit(len(problem), min(number, len(problem)))
 
     def splits(self, folds: Any, problem: Problem) -> Any:
         """One random share of many rows held out, in the place of folds that nobody gave."""
-        number = rows_held_out(problem, self.cv)
-        if folds is None or not number:
+        if folds is None or not self.free:
             return folds
-        used = np.asarray(getattr(self.fitted, "rows_", ()), dtype=np.intp)
-        if self.preselection is not None:
-            used = np.union1d(used, self.preselection.rows)
-        return [held_out_split(problem.target, number, used)]
+        used = np.union1d(self._sample(), self.apart).astype(np.intp)
+        return [held_out_split(problem.target, self.free, used)]
 
-    def path(self, train: Problem, test: Problem, values: Array) -> Iterator[Outputs]:
+    def _sample(self) -> IntArray:
+        """Rows that the kernel was learned from, where they are not all."""
+        return np.asarray(getattr(self.fitted, "rows_", ()), dtype=np.intp)
+
+    def path(self, train: Problem, test: Problem, values: Array, tried: Any = None) -> HeldOut:
         kernel = self._kernel_for(train)
         features = self._features(kernel, train.X)
         # Rows that are there twice, as in a bootstrap, are not those of the fit.
         once = train.index is not None and len(np.unique(train.index)) == len(train.index)
         serves = kernel is self.fitted.kernel_ and once
-        self._sums = None
-        kept = self._room(features, self.n_rows if serves else len(train.X))
-        sums = self._normal_equations(features, train, None, kept)
-        if serves:
-            self._sums = Sums(features, sums, train.index, kept)
+        kept = self._room(features, train.whole if serves else len(train))
+        sums = _normal_equations(features, train, None, kept)
+        known = Sums(features, sums, train.index, kept) if serves else None
         models = sums.path(features.root, values)
         found = outputs(features, models, test.X)
         # Alignment between all rows held out and all others is a pass over pairs: not known here.
-        yield Outputs(SQUARES, _flat(found), np.nan)
-        if kept is not None and self._hinge is not None:
-            Y, weight = self._outputs_of(train.y), train.target.weight
-            hinge = SquaredHinge(kept[: len(train.X)], Y, weight, sums, features.root)
-            out = self._hinge.outputs(hinge, features, models, found, test, values)
-            yield Outputs(HINGE, _flat(out), np.nan)
+        held = [Outputs(SQUARES, _flat(found), np.nan)]
+        if kept is not None:
+            Y, weight = _wanted(train), train.target.weight
+            hinge = SquaredHinge(kept[: len(train)], Y, weight, sums, features.root)
+            out, tried = hinge_path(hinge, features, models, found, test, values, self.loss, tried)
+            held.append(Outputs(HINGE, _flat(out), np.nan))
+        return HeldOut(held, tried, known)
 
-    def train(self, problem: Problem, candidate: Candidate, C: float) -> Trained:
-        # What served the choice is not saved with the model.
-        known, self._sums, self._hinge, self.preselection = self._sums, None, None, None
+    def train(
+        self, problem: Problem, candidate: Candidate, C: float, known: Sums | None = None
+    ) -> tuple[Learner, Model]:
+        kernel = self.fitted.kernel_
+        Y, weight = _wanted(problem), problem.target.weight
         if self.solver == "cg":
-            features = known.features if known else self._features(self.fitted.kernel_, problem.X)
-            coefficients, constant = ridge_by_conjugate_gradients(
-                self.fitted.kernel_,
-                features,
-                problem.X,
-                self._outputs_of(problem.y),
-                problem.target.weight,
-                C,
-            )
-            one = coefficients.shape[1] == 1
-            dual = DualModel(
-                *((coefficients[:, 0], constant[0]) if one else (coefficients, constant))
-            )
-            return Trained(self.fitted, dual)
+            features = known.features if known else self._features(kernel, problem.X)
+            dual = ridge_by_conjugate_gradients(kernel, features, problem.X, Y, weight, C)
+            return self.fitted, DualModel(*dual).on_rows(kernel, problem.X, problem.seen)
         if candidate == SQUARES and known is not None:
             known = replace(known, kept=None)
         every = self._all_sums(problem, known, candidate == HINGE)
@@ -194,19 +176,11 @@ class LinearStages(Stages):
         model = every.sums.path(root, np.array([C]))[0]
         if candidate == HINGE:
             assert every.kept is not None
-            Y, weight = self._outputs_of(problem.y), problem.target.weight
             order = every.index
             hinge = SquaredHinge(every.kept, Y[order], weight[order], every.sums, root)
             model = hinge.solve(C, model)
-        none = np.empty((0, problem.X.shape[1]))
-        return Trained(
-            self.fitted,
-            FeatureModel(every.features, model),
-            getattr(every.features, "landmarks", none),
-        )
-
-    def outputs(self, candidate: Candidate, machine: Any, K: Array) -> Array:
-        return machine.predict(K)
+        trained = linear_model(every.features, model.coefficients, model.intercept, problem.seen)
+        return self.fitted, trained
 
     def learner(self, candidate: Candidate) -> Learner:
         return self.fitted
@@ -215,22 +189,20 @@ class LinearStages(Stages):
         name = "squared hinge" if candidate == HINGE else "least squares"
         return f"{name} ({self.solver})"
 
-    def direct_outputs(self, machine: Any, X: Array) -> Array | None:
-        return machine.outputs(X) if isinstance(machine, FeatureModel) else None
-
     def _all_sums(self, problem: Problem, known: Sums | None, keep: bool) -> Sums:
         """Sums over all rows: those of the choice of C, if there was one, and the rest."""
+        n = len(problem)
         if known is None:
             features = self._features(self.fitted.kernel_, problem.X)
-            kept = self._room(features, self.n_rows) if keep else None
-            sums = self._normal_equations(features, problem, None, kept)
-            return Sums(features, sums, np.arange(self.n_rows), kept)
+            kept = self._room(features, n) if keep else None
+            sums = _normal_equations(features, problem, None, kept)
+            return Sums(features, sums, np.arange(n), kept)
         features, done = known.features, len(known.index)
-        free = np.ones(self.n_rows, dtype=bool)
+        free = np.ones(n, dtype=bool)
         free[known.index] = False
         rest = np.flatnonzero(free)
         kept = None if known.kept is None else known.kept[done:]
-        sums = known.sums + self._normal_equations(features, problem, rest, kept)
+        sums = known.sums + _normal_equations(features, problem, rest, kept)
         return Sums(features, sums, np.concatenate([known.index, rest]), known.kept)
 
     def _room(self, features: FeatureMap, rows: int) -> Array | None:
@@ -239,21 +211,10 @@ class LinearStages(Stages):
             return None
         return np.empty((rows, features.n_features), dtype=PRECISION)
 
-    def _normal_equations(
-        self, features: FeatureMap, problem: Problem, rows: Any = None, kept: Array | None = None
-    ) -> NormalEquations:
-        Y, weight = self._outputs_of(problem.y), problem.target.weight
-        return normal_equations(features, problem.X, Y, weight, rows, kept)
-
-    def _outputs_of(self, y: Array) -> Array:
-        """What least squares fits: -1/+1 by class, or the response."""
-        wanted = scores(y, self.n_classes) if self.n_classes else y
-        return wanted[:, None] if wanted.ndim == 1 else wanted
-
     def _kernel_for(self, train: Problem) -> LearnedKernel:
         """A kernel that has not seen the rows held out."""
-        used = getattr(self.fitted, "rows_", None)
-        seen = used is None or train.index is None or not np.isin(used, train.index).all()
+        used = self._sample()
+        seen = not used.size or train.index is None or not np.isin(used, train.index).all()
         if not (self.nested and seen):
             return self.fitted.kernel_
         with warnings.catch_warnings():
@@ -268,6 +229,18 @@ class LinearStages(Stages):
         if self.solver == "fourier":
             return ExplicitMap(kernel, self.n_components, X.shape[1], rng)
         return NystroemMap.on(kernel, X, self.n_components, rng)
+
+
+def _normal_equations(
+    features: FeatureMap, problem: Problem, rows: Any = None, kept: Array | None = None
+) -> NormalEquations:
+    Y, weight = _wanted(problem), problem.target.weight
+    return normal_equations(features, problem.X, Y, weight, rows, kept)
+
+
+def _wanted(problem: Problem) -> Array:
+    """What least squares fits: -1/+1 by class, or the response."""
+    return problem.target.signs if problem.target.classes else problem.y[:, None]
 
 
 def default_features(n: int, solver: str) -> int:
@@ -300,19 +273,26 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
 def rows_held_out(problem: Problem, cv: Any) -> int:
     """Rows held out for the choice of C: as many as in a fold, up to a limit; 0 where all folds
     have their turn: few rows in memory, or folds that the user gave."""
-    n = len(problem.X)
+    n = len(problem)
     given = not isinstance(cv, numbers.Integral)
-    if given or (n <= FOLDS_ROWS and as_rows(problem.X).in_memory):
+    if given or (n <= FOLDS_ROWS and not problem.remote):
         return 0
     return max(1, min(n // int(cv), HELD_OUT))
 
 
 def held_out_split(target: Target, number: int, used: Any) -> tuple[IntArray, IntArray]:
-    """(train, test): so many rows, of each class in proportion, that no learner has seen."""
+    """(train, test): so many rows, of each class in proportion, that no learner has seen.
+
+    The only row of a class is trained on.
+    """
     n = len(target.weight)
     order = stratified_order(target, np.random.default_rng(0))
     free = np.ones(n, dtype=bool)
     free[np.asarray(used, dtype=np.intp)] = False
+    if target.classes:
+        codes = target.values.argmax(axis=1) if target.values.shape[1] > 1 else target.values[:, 0]
+        _, code, count = np.unique(codes, return_inverse=True, return_counts=True)
+        order = order[count[code][order] > 1]
     candidates = order[free[order]]
     if len(candidates) < number:
         candidates = order

@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from kernalign._typing import Array, IntArray
+from kernalign.estimators.folds import Split, class_folds, number_folds
 from kernalign.estimators.losses import Loss
-from kernalign.estimators.selection import Selection, Split, select
-from kernalign.estimators.stages import Problem, Stages, TwoStages
+from kernalign.estimators.problem import Problem
+from kernalign.estimators.selection import Selection, select
+from kernalign.estimators.stages import Stages, TwoStages
 from kernalign.gram.sampling import stratified_order
 from kernalign.learners import Learner
 from kernalign.learners.base import generator
-from kernalign.machines.dual import RidgeClassifier, RidgeRegressor
+from kernalign.machines import RidgeClassifier, RidgeRegressor
 
 #: Rows that decide between kernels, and their folds: as exact as for few rows, at a fixed cost.
 DECIDING, FOLDS = 2000, 5
@@ -54,7 +55,6 @@ def preselect(
     values: Array,
     loss: Loss,
     folds: Sequence[Split] | None,
-    classes: bool,
     free: int,
 ) -> Preselection | None:
     """The simplest learner that predicts as well as the best, with least squares, on a sample.
@@ -64,14 +64,18 @@ def preselect(
     folds : those of the estimator, for the case that the sample is all rows.
     free : rows that the sample leaves for the choice of C.
     """
-    most = min(deciding_rows(problem.X.shape[1]), len(problem.X) - free)
+    classes = problem.target.classes
+    most = min(deciding_rows(problem.X.shape[1]), len(problem) - free)
     # The beginning of the order in which `Sampled` takes rows: others are seen by neither.
     rows = np.sort(stratified_order(problem.target, generator(0))[:most])
-    if folds is None or len(rows) < len(problem.X):
+    if folds is None or len(rows) < len(problem):
         if classes:
             found, counts = np.unique(problem.y[rows], return_counts=True)
             rows = rows[np.isin(problem.y[rows], found[counts > 1])]
-        folds = _folds(problem.y[rows], classes)
+            codes = np.unique(problem.y[rows], return_inverse=True)[1]
+            folds = class_folds(codes, FOLDS, shuffle=True)
+        else:
+            folds = number_folds(len(rows), FOLDS) if len(rows) > 1 else None
     if folds is None:
         return None
     sample = problem.fetched(rows)
@@ -79,15 +83,5 @@ def preselect(
         codes = np.unique(sample.y, return_inverse=True)[1]
         sample = replace(sample, y=cast(Array, codes))
     machine = RidgeClassifier() if classes else RidgeRegressor()
-    stages = TwoStages(learners, [machine], sample, nested=True)
+    stages = TwoStages.learned(learners, [machine], sample, nested=True)
     return Preselection(stages, select(stages, sample, values, folds, loss), rows, free > 0)
-
-
-def _folds(y: Array, classes: bool) -> list[Split] | None:
-    """Folds of the sample; None where there are too few rows, or classes."""
-    counts = np.unique(y, return_counts=True)[1] if classes else np.array([len(y)])
-    if len(y) < 2 or (classes and len(counts) < 2):
-        return None
-    kind = StratifiedKFold if classes else KFold
-    number = min(FOLDS, int(counts.min()))
-    return list(kind(number, shuffle=True, random_state=0).split(np.zeros((len(y), 1)), y))

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.model_selection import KFold, check_cv
+from sklearn.model_selection import check_cv
+from sklearn.utils.validation import check_is_fitted
 
+from kernalign._fitted import publish
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_labelled_rows, check_weights
+from kernalign._validation import check_choice, check_rows, is_integer
 from kernalign.estimators.base import KernelPredictor
-from kernalign.estimators.chunked import labelled_chunks, on_chunks, stages_on_chunks
+from kernalign.estimators.folds import Split, number_folds, splits_of_used_rows
 from kernalign.estimators.losses import NUMBERS
-from kernalign.estimators.selection import Split, splits_of_used_rows
-from kernalign.estimators.stages import Problem
+from kernalign.estimators.problem import Problem
 from kernalign.gram import Target
-from kernalign.machines.dual import (
-    Machine,
-    Precomputed,
-    RidgeRegressor,
-    SupportVectorRegressor,
-)
-from kernalign.rows.input import source_of
+from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegressor
+from kernalign.machines.base import Machine
+from kernalign.rows.input import labelled_rows, source_of
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {
@@ -99,51 +95,24 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
-        if source_of(X) is not None:
-            return self._fit_on_chunks(X, y, sample_weight)
-        X, y = check_labelled_rows(self, X, y, y_numeric=True)
-        check_choice(self, "nested", (True, False))
+        X, y, weight, columns = labelled_rows(self, X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=float)
-        weight = check_weights(sample_weight, X)
-        used = weight > 0
-        folds = self._folds(X, y, used)
-        X, y, weight = X[used], y[used], weight[used]
+        rows, used = self._checked_rows(X), weight > 0
+        folds = self._folds(X, y, used) if rows.in_memory else ()
+        y, weight = y[used], weight[used]
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
-        self._offset, self._spread = _location_and_spread(y, weight)
-        scaled = (y - self._offset) / self._spread
-        problem = Problem(
-            X,
-            scaled,
-            Target(scaled[:, None], weight),
-            getattr(self, "feature_names_in_", None),
-        )
-        machines = self._machines()
-        values = self._values(machines)
-        stages = self._stages(machines, MACHINES["ridge"], problem, values, NUMBERS, folds)
-        choice = values.size > 1 or len(stages.candidates) > 1 or stages.preselection is not None
-        splits = stages.splits(folds, problem) if choice else None
-        self._select(stages, problem, values, splits, NUMBERS, self._unit())
-        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
-        return self
-
-    def _fit_on_chunks(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        X, y, weight = labelled_chunks(self, X, y, sample_weight)
-        y = np.asarray(y, dtype=float)
-        self._offset, self._spread = _location_and_spread(y, weight)
-        scaled = (y - self._offset) / self._spread
+        offset, spread = _location_and_spread(y, weight)
+        scaled = (y - offset) / spread
         target = Target(scaled[:, None], weight)
-        problem = Problem(X, scaled, target, getattr(self, "feature_names_in_", None))
-        stages = stages_on_chunks(self, problem, NUMBERS)
-        splits = stages.splits((), problem)
-        values = self._values([])
-        self._select(stages, problem, values, splits, NUMBERS, self._unit())
-        self._publish(stages, stages.train(problem, self.candidate_, self.C_), X)
-        return self
-
-    def _unit(self) -> float:
-        """The squared spread of the response, in which squared errors are reported."""
+        names = columns.get("feature_names_in_")
+        problem = Problem(rows.subset(used), scaled, target, weight, names)
         with np.errstate(over="ignore"):
-            return float(np.float64(self._spread) ** 2)
+            unit = float(np.float64(spread) ** 2)
+        machines = self._machines()
+        fitted, _ = self._learn(problem, machines, MACHINES["ridge"], folds, NUMBERS, unit)
+        fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
+        publish(self, _offset=offset, _spread=spread, **columns, **fitted)
+        return self
 
     def _machines(self) -> list[Machine]:
         if self.machine is None:
@@ -154,14 +123,12 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
         return [Precomputed(self.machine, "KernelRegressor", "'ridge', 'svr' or ")]
 
     def _folds(self, X: Array, y: Array, used: Any) -> list[Split]:
-        cv = self.cv
-        if isinstance(cv, numbers.Integral):
+        if is_integer(self.cv):
             rows = int(used.sum())
             if rows < 2:
                 raise ValueError(f"KernelRegressor needs at least two rows. Got {rows}.")
-            folds = KFold(min(int(cv), rows), shuffle=True, random_state=0)
-            return list(folds.split(X[used]))
-        splits = splits_of_used_rows(check_cv(cv, y).split(X, y), used)
+            return number_folds(rows, int(self.cv))
+        splits = splits_of_used_rows(check_cv(self.cv, y).split(X, y), used)
         if not all(len(train) and len(test) for train, test in splits):
             raise ValueError(
                 "The 'cv' parameter of KernelRegressor must leave rows of positive weight on both "
@@ -171,9 +138,10 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     def predict(self, X: Any) -> Array:
         """The response of each row."""
+        check_is_fitted(self)
         if source_of(X) is not None:
-            return on_chunks(self, "predict", X, None, float)
-        return self._outputs(X) * self._spread + self._offset
+            return self._on_chunks("predict", X, None, float)
+        return self.model_.outputs(check_rows(self, X)) * self._spread + self._offset
 
 
 def _location_and_spread(y: Array, weight: Array) -> tuple[float, float]:

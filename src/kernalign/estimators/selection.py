@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.estimators.folds import Split
 from kernalign.estimators.losses import Loss
-from kernalign.estimators.stages import Candidate, Problem, Stages
+from kernalign.estimators.problem import Problem
+from kernalign.estimators.stages import Candidate, Stages
 
 #: Relative rounding that a comparison with a standard error forgives.
 ROUNDING = 1e-9
 #: Parts of the rows of a single split.
 PARTS = 5
-
-Split = tuple[Any, Any]
 
 
 @dataclass
@@ -60,6 +60,7 @@ class Selection:
         was never held out.
     honest : mean error, and its standard error, of folds under the choice that the other folds
         would have made: no row has a say in the choice that it judges.
+    known : what training on all rows can start from.
     """
 
     candidate: Candidate
@@ -71,15 +72,20 @@ class Selection:
     alignments: dict[Candidate, tuple[float, float]]
     held_out: Array
     honest: tuple[float, float]
+    known: Any = None
 
 
 @dataclass(frozen=True)
 class Folds:
-    """Rows that each fold held out, by position, label and weight, and what was said of them."""
+    """Rows that each fold held out, by position, label and weight, and what was said of them.
+
+    weights : by which rows decide, those of classes included; given : by which errors are reported.
+    """
 
     rows: list[Any]
     labels: list[Array]
     weights: list[Array]
+    given: list[Array]
     held: dict[Candidate, Held]
     loss: Loss
 
@@ -125,8 +131,8 @@ class Folds:
 
     def mean_errors(self, candidate: Candidate, folds: Sequence[int]) -> Array:
         """Mean error at each C over some folds."""
-        total = sum(self.held[candidate].errors[f] @ self.weights[f] for f in folds)
-        mean: Array = total / sum(self.weights[f].sum() for f in folds)
+        total = sum(self.held[candidate].errors[f] @ self.given[f] for f in folds)
+        mean: Array = total / sum(self.given[f].sum() for f in folds)
         return mean
 
     def honest(self) -> tuple[float, float]:
@@ -146,7 +152,7 @@ class Folds:
                 return float("nan"), float("nan")
             place = choice.places[choice.candidate]
             means.append(self.mean_errors(choice.candidate, [f])[place])
-        sizes = np.array([weight.sum() for weight in self.weights])
+        sizes = np.array([weight.sum() for weight in self.given])
         share = sizes / sizes.sum()
         mean = float(share @ means)
         spread = float(share @ (np.array(means) - mean) ** 2)
@@ -154,7 +160,7 @@ class Folds:
 
     def _in_parts(self) -> Folds:
         """One split as several, of random rows."""
-        ((rows,), (y,), (weight,)) = self.rows, self.labels, self.weights
+        ((rows,), (y,), (weight,), (given,)) = self.rows, self.labels, self.weights, self.given
         order = np.random.default_rng(0).permutation(len(weight))
         parts = np.array_split(order, min(PARTS, len(weight)))
         held = {
@@ -164,8 +170,10 @@ class Folds:
             )
             for candidate, held in self.held.items()
         }
-        r, labels, weights = ([values[part] for part in parts] for values in (rows, y, weight))
-        return Folds(r, labels, weights, held, self.loss)
+        r, labels, weights, of_user = (
+            [values[part] for part in parts] for values in (rows, y, weight, given)
+        )
+        return Folds(r, labels, weights, of_user, held, self.loss)
 
 
 def select(
@@ -173,13 +181,18 @@ def select(
 ) -> Selection:
     """The simplest kernel that is as good as the best, with its machine and C of smallest loss."""
     values = np.sort(values)
-    found = Folds([], [], [], {candidate: Held() for candidate in stages.candidates}, loss)
+    found = Folds([], [], [], [], {candidate: Held() for candidate in stages.candidates}, loss)
+    tried = known = None
     for train, test in folds:
         part = problem.fetched(test)
         found.rows.append(np.asarray(test))
         found.labels.append(part.y)
         found.weights.append(part.target.weight)
-        for out in stages.path(problem.rows(train), part, values):
+        found.given.append(part.weight)
+        # What is known of two splits is not held at the same time.
+        known = None
+        outputs, tried, known = stages.path(problem.rows(train), part, values, tried)
+        for out in outputs:
             record = found.held[out.candidate]
             record.outputs.append(out.values)
             errors = loss.error(part.y, out.values)
@@ -192,9 +205,9 @@ def select(
     choice = found.choose(everything)
     assert choice is not None
     best = choice.places[choice.candidate]
-    outputs = found.held[choice.candidate].outputs
-    held_out = np.full((len(problem.X), *outputs[0].shape[2:]), np.nan)
-    for test, values_of_test in zip(found.rows, outputs, strict=True):
+    held = found.held[choice.candidate].outputs
+    held_out = np.full((len(problem), *held[0].shape[2:]), np.nan)
+    for test, values_of_test in zip(found.rows, held, strict=True):
         held_out[test] = values_of_test[best]
     return Selection(
         candidate=choice.candidate,
@@ -206,6 +219,7 @@ def select(
         alignments={c: _mean_and_deviation(found.held[c].alignments) for c in found.held},
         held_out=held_out,
         honest=found.honest(),
+        known=known,
     )
 
 
@@ -215,13 +229,13 @@ def path_records(stages: Stages, chosen: Selection, unit: float) -> list[dict[st
     unit : of the error.
     """
     records = []
-    for candidate in stages.candidates:
-        learner, place = stages.learner(candidate), chosen.places[candidate]
+    for candidate in stages.candidates if chosen.places else ():
+        place = chosen.places[candidate]
         records.append(
             {
-                "learner": learner,
+                "learner": stages.learner(candidate),
                 "machine": stages.machine_name(candidate),
-                "alignment": getattr(learner, "alignment_", np.nan),
+                "alignment": stages.alignment(candidate),
                 "held_out_alignment": chosen.alignments[candidate][0],
                 "rows": len(chosen.held_out),
                 "error": float(chosen.errors[candidate][place]) * unit,
@@ -255,13 +269,3 @@ def _within_a_standard_error(d: Array, weight: Array) -> bool:
     rows = max(float(weight.sum()), len(weight))
     error = np.sqrt(float(share @ (d - mean) ** 2) / max(rows - 1, np.finfo(float).tiny))
     return mean <= error * (1 + ROUNDING)
-
-
-def splits_of_used_rows(splits: Iterable[Split], used: Any) -> list[Split]:
-    """Splits of all rows as splits of the rows with positive weight."""
-    position = np.cumsum(used) - 1
-    kept = []
-    for train, test in splits:
-        train, test = np.asarray(train), np.asarray(test)
-        kept.append((position[train[used[train]]], position[test[used[test]]]))
-    return kept

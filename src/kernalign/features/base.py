@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from scipy.linalg import solve_triangular
 
 from kernalign._typing import Array
+from kernalign.kernels import LearnedKernel
 
 
 class FeatureMap(ABC):
@@ -16,8 +17,11 @@ class FeatureMap(ABC):
     over rows instead of to every row.
     """
 
+    kernel: LearnedKernel
     #: L, lower triangular (r, r), or None.
     root: Array | None = None
+    #: (r, d) rows such that raw(x) = k(x, landmarks), or None.
+    landmarks: Array | None = None
 
     @property
     @abstractmethod

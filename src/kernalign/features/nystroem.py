@@ -26,7 +26,7 @@ class NystroemMap(FeatureMap):
 
     def __init__(self, kernel: LearnedKernel, landmarks: Array):
         self.kernel = kernel
-        self.landmarks = landmarks
+        self.landmarks: Array = landmarks
         K = kernel(landmarks)
         jitter = JITTER * float(np.diagonal(K).max())
         while True:

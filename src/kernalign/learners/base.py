@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
+from kernalign._fitted import publish
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign.gram import Target
@@ -104,15 +105,11 @@ class Learner(BaseEstimator, ABC):
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
         """
-        # What is refused, or fails, leaves the learner as it was: a copy sees the rows first.
-        checked = copy.copy(self)
-        X, y, weight = labelled_rows(checked, X, y, sample_weight, multi_output=True)
+        X, y, weight, columns = labelled_rows(self, X, y, sample_weight, multi_output=True)
         with blocks_in_threads():
             target = infer_target(y, weight)
-            self.fit_target(X, target, getattr(checked, "feature_names_in_", None))
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(checked, name):
-                setattr(self, name, getattr(checked, name))
+            learned = self._attributes(X, target, columns.get("feature_names_in_"))
+        publish(self, **columns, **learned)
         return self
 
     def learn_after(
@@ -136,6 +133,17 @@ class Learner(BaseEstimator, ABC):
 
         after : a simpler learner fitted to the same rows.
         """
+        publish(self, **self._attributes(X, target, feature_names, after))
+        return self
+
+    def _attributes(
+        self,
+        X: Array,
+        target: Target,
+        feature_names: Sequence[str] | None = None,
+        after: Learner | None = None,
+    ) -> dict[str, Any]:
+        """Fitted attributes by name; the learner itself is left as it is."""
         self._check_place(X)
         used = target.weight > 0
         if not used.all():
@@ -154,12 +162,7 @@ class Learner(BaseEstimator, ABC):
             len(X),
             time.perf_counter() - began,
         )
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            # The fit before may have had a machine, or a certificate, and this one none.
-            delattr(self, name)
-        for name, value in learned.attributes().items():
-            setattr(self, name, value)
-        return self
+        return learned.attributes()
 
     def _check_place(self, X: Any) -> None:
         if self.streams or as_rows(X).in_memory:

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
-from sklearn.utils import gen_batches
 
 from kernalign._memory import too_small, working_memory
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
+from kernalign.machines.model import linear_model
 from kernalign.rows import RowSums, as_rows
 
 #: Rows of features that one thread computes at a time.
@@ -197,9 +197,5 @@ def outputs(features: FeatureMap, models: list[LinearModel], X: Array) -> Array:
     """f(x) of several models on the same rows: (models, n, c)."""
     stacked = np.hstack([model.coefficients for model in models])
     intercept = np.concatenate([model.intercept for model in models])
-    out = np.empty((len(X), stacked.shape[1]))
-    with blocks_in_threads():
-        for rows in gen_batches(len(X), held_rows(features.n_features)):
-            out[rows] = raw_rows(features, X[rows]) @ stacked
-    out += intercept
+    out = linear_model(features, stacked, intercept).outputs(X)
     return np.moveaxis(out.reshape(len(X), len(models), -1), 1, 0)

@@ -1,15 +1,66 @@
-"""Trained machines."""
+"""Trained models: f(x) of any row x, and what it was learned from, as plain data.
+
+A machine on a Gram matrix gives a `GramModel`, a function of kernel values. With the kernel and the
+rows that the values are taken against it is a `Model`, a function of rows.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
 
-from kernalign._typing import Array
+import numpy as np
+
+from kernalign._threads import active_threads, map_rows
+from kernalign._typing import Array, IntArray
+from kernalign.features.base import FeatureMap
+from kernalign.kernels import LearnedKernel
+from kernalign.kernels.learned import rows_within_budget
+from kernalign.kernels.together import KernelsOnRows
+from kernalign.rows import as_rows
+
+#: Kernel values of a block of rows, and the fewest rows of a block, if the memory allows.
+BLOCK, ROWS = 2**19, 256
+#: What the rows that a model keeps may be.
+TRAINING, SUPPORT, LANDMARKS = "training rows", "support vectors", "landmarks"
 
 
 @dataclass(frozen=True)
-class DualModel:
+class Seen:
+    """What a model was learned from.
+
+    n_rows : the number of rows of positive weight.
+    spread : (d,) standard deviation of each feature over them.
+    """
+
+    n_rows: int
+    spread: Array
+
+    @classmethod
+    def of(cls, X: Any, weight: Array) -> Seen:
+        """Of rows X, wherever they are."""
+        rows = as_rows(X)
+        # Of rows elsewhere it is not known which features are constant.
+        constant = (X[:1] == X).all(axis=0) if rows.in_memory else False
+        return cls(len(rows), np.where(constant, 0.0, rows.spread(weight)))
+
+
+class GramModel(ABC):
+    """A trained machine as a function of kernel values."""
+
+    @abstractmethod
+    def predict(self, K: Array) -> Array:
+        """Outputs for the rows of K = k(X, training rows): decision values, or responses."""
+
+    @abstractmethod
+    def on_rows(self, kernel: LearnedKernel, X: Array, seen: Seen) -> Model:
+        """The model with a kernel and the training rows X."""
+
+
+@dataclass(frozen=True)
+class DualModel(GramModel):
     """f(x) = sum_i k(x, x_i) coefficients_i + intercept.
 
     coefficients : (n,), or (n, c) for c outputs; intercept : number or (c,).
@@ -19,5 +70,162 @@ class DualModel:
     intercept: Any
 
     def predict(self, K: Array) -> Array:
-        """Outputs for the rows of K = k(X, training rows)."""
         return K @ self.coefficients + self.intercept
+
+    def on_rows(self, kernel: LearnedKernel, X: Array, seen: Seen) -> KernelModel:
+        """The model on the support vectors: the rows whose coefficients are not zero."""
+        dual, intercept = self.coefficients, np.asarray(self.intercept)
+        if dual.ndim == 2 and dual.shape[1] == 1:
+            dual, intercept = dual[:, 0], intercept.reshape(())
+        index = np.flatnonzero(dual.reshape(len(dual), -1).any(axis=1))
+        return KernelModel(kernel, seen, X[index], index, dual[index], intercept)
+
+
+@dataclass(frozen=True)
+class Model(ABC):
+    """f(x) of a trained machine.
+
+    kernel : the learned kernel.
+    seen : what it was learned from.
+    """
+
+    kernel: LearnedKernel
+    seen: Seen
+
+    @property
+    @abstractmethod
+    def columns(self) -> int:
+        """Kernel values, or features, that a row costs."""
+
+    @abstractmethod
+    def block(self, X: Array, rows: slice) -> Array:
+        """f of some rows of X."""
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that the model was learned from."""
+        return self.seen.n_rows
+
+    def renumbered(self, positions: IntArray) -> Self:
+        """The model with the training rows at other positions."""
+        return self
+
+    def outputs(self, X: Array) -> Array:
+        """f of each row of X, (n,), or (n, c) for c outputs: blocks of rows in threads."""
+        most = rows_within_budget(self.columns) // active_threads()
+        size = max(1, min(max(ROWS, BLOCK // max(self.columns, 1)), most))
+        if len(X) <= size:
+            return self.block(X, slice(0, len(X)))
+        parts: list[Array] = []
+        for _, part in map_rows(partial(self.block, X), len(X), size):
+            parts.append(part)
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class RowsModel(Model):
+    """A model that compares x with rows that it keeps.
+
+    rows : (m, d) training rows, or landmarks that stand for them.
+    index : (m,) their positions among the training rows; None for landmarks.
+    """
+
+    rows: Array
+    index: IntArray | None
+
+    @property
+    def columns(self) -> int:
+        return len(self.rows)
+
+    @property
+    def kept(self) -> str:
+        """What the rows are: "training rows", "support vectors" or "landmarks"."""
+        if self.index is None:
+            return LANDMARKS
+        return TRAINING if len(self.rows) == self.n_rows else SUPPORT
+
+    def renumbered(self, positions: IntArray) -> Self:
+        return self if self.index is None else replace(self, index=positions[self.index])
+
+    @abstractmethod
+    def from_gram(self, K: Array) -> Array:
+        """f of the rows of K = k(X, rows)."""
+
+    def block(self, X: Array, rows: slice) -> Array:
+        if not len(self.rows):
+            # A machine without support vectors is a constant.
+            return self.from_gram(np.zeros((len(X[rows]), 0)))
+        on_rows = KernelsOnRows(self.kernel.kernels, X[rows], self.rows)
+        return self.from_gram(on_rows.combine(self.kernel.weights))
+
+
+@dataclass(frozen=True)
+class KernelModel(RowsModel):
+    """f(x) = k(x, rows) coefficients + intercept: (m,) and a number, or (m, c) and (c,)."""
+
+    coefficients: Array
+    intercept: Array
+
+    def from_gram(self, K: Array) -> Array:
+        return K @ self.coefficients + self.intercept
+
+
+@dataclass(frozen=True)
+class KernelValues(RowsModel):
+    """f(x) = k(x, rows) itself."""
+
+    def from_gram(self, K: Array) -> Array:
+        return K
+
+
+@dataclass(frozen=True)
+class GivenMachineModel(RowsModel):
+    """f(x) = machine(k(x, training rows)), kernel values that it does not use being zero.
+
+    places : (m,) columns of the machine's Gram matrix that the rows stand at.
+    """
+
+    machine: GramModel
+    places: IntArray
+
+    @property
+    def columns(self) -> int:
+        return self.n_rows
+
+    def from_gram(self, K: Array) -> Array:
+        full = np.zeros((len(K), self.n_rows))
+        full[:, self.places] = K
+        return self.machine.predict(full)
+
+
+@dataclass(frozen=True)
+class FeatureModel(Model):
+    """f(x) = phi(x) coefficients + intercept, on explicit features: (r,) and a number, or (r, c)
+    and (c,)."""
+
+    features: FeatureMap
+    coefficients: Array
+    intercept: Array
+
+    @property
+    def columns(self) -> int:
+        return self.features.n_features
+
+    def block(self, X: Array, rows: slice) -> Array:
+        return self.features.raw(X[rows]) @ self.coefficients + self.intercept
+
+
+#: For a model that lives no longer than the fit.
+NOTHING = Seen(0, np.empty(0))
+
+
+def linear_model(
+    features: FeatureMap, coefficients: Array, intercept: Array, seen: Seen = NOTHING
+) -> Model:
+    """f(x) = raw(x) coefficients + intercept, (r, c) and (c,), without what only training needs."""
+    if coefficients.shape[1] == 1:
+        coefficients, intercept = coefficients[:, 0], intercept[0]
+    if features.landmarks is None:
+        return FeatureModel(features.kernel, seen, features, coefficients, intercept)
+    landmarks = features.landmarks
+    return KernelModel(features.kernel, seen, landmarks, None, coefficients, intercept)

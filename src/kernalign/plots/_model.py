@@ -11,6 +11,7 @@ from sklearn.base import is_classifier, is_regressor
 from kernalign._typing import Array
 from kernalign.gram.labels import infer_target, label_target, response_target
 from kernalign.kernels import LearnedKernel
+from kernalign.machines import Model
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,14 @@ class View:
     estimator : the fitted estimator or learner; None for a kernel by itself.
     before : the steps of a pipeline before it, or None.
     names : names of the features that the kernel sees, or None.
-    rows : the rows it was trained on, or None.
+    trained : the trained model, with the rows that it keeps; None for a kernel or a learner.
     """
 
     kernel: LearnedKernel
     estimator: Any = None
     before: Any = None
     names: list[str] | None = None
-    rows: Array | None = None
+    trained: Model | None = None
 
     @property
     def learner(self) -> Any:
@@ -50,8 +51,8 @@ class View:
 
     def columns(self) -> int:
         """The number of features, as far as the model tells."""
-        if self.rows is not None:
-            return self.rows.shape[1]
+        if self.trained is not None:
+            return len(self.trained.seen.spread)
         known = getattr(self.estimator, "n_features_in_", 0)
         for kernel in self.kernel.kernels:
             own = kernel.family.columns
@@ -84,8 +85,8 @@ def view(model: Any) -> View:
     names = getattr(model, "feature_names_in_", None)
     if names is None and before is not None:
         names = _names_after(before)
-    rows = getattr(model, "X_fit_", None)
-    return View(kernel, model, before, None if names is None else [str(n) for n in names], rows)
+    trained = getattr(model, "model_", None)
+    return View(kernel, model, before, None if names is None else [str(n) for n in names], trained)
 
 
 def _names_after(before: Any) -> Any:

@@ -10,8 +10,9 @@ from scipy.linalg import eigh
 
 from kernalign._typing import Array
 from kernalign.gram.centring import centre
+from kernalign.machines.model import TRAINING, RowsModel
 from kernalign.plots._axes import COLOURS, MARKS, axes, plain, shortened
-from kernalign.plots._model import check_pair, some_rows, view
+from kernalign.plots._model import View, check_pair, some_rows, view
 
 
 @dataclass(frozen=True)
@@ -23,22 +24,23 @@ class EmbeddingInfo:
     explained : (2,) share of the variance in feature space along each.
     rows : position of each row in the X that was given.
     labels : their labels, or None.
+    what : what the rows are: "rows" of the X that was given, or "training rows", "support vectors"
+        or "landmarks" that the model keeps.
     """
 
     points: Array
     explained: Array
     rows: Any
     labels: Any
+    what: str = "rows"
 
 
 def embedding_info(
     model: Any, X: Any = None, y: Any = None, *, max_rows: int = 1000
 ) -> EmbeddingInfo:
-    """Kernel PCA of the learned kernel on X, default the training rows."""
+    """Kernel PCA of the learned kernel on X, default the rows that the model keeps."""
     seen = view(model)
-    all_rows = seen.rows if X is None else seen.seen(X)
-    if all_rows is None:
-        raise ValueError("An embedding needs rows: this model does not keep any, pass X.")
+    all_rows, what = _kept_rows(seen, y) if X is None else (seen.seen(X), "rows")
     if y is not None:
         check_pair(all_rows, y)
     kept = some_rows(len(all_rows), max_rows)
@@ -52,7 +54,21 @@ def embedding_info(
     points[:, : len(values)] = vectors * np.sqrt(values)
     explained = np.zeros(2)
     explained[: len(values)] = values / (float(np.trace(K)) or 1.0)
-    return EmbeddingInfo(points, explained, kept, None if y is None else np.asarray(y)[kept])
+    labels = None if y is None else np.asarray(y)[kept]
+    return EmbeddingInfo(points, explained, kept, labels, what)
+
+
+def _kept_rows(seen: View, y: Any) -> tuple[Array, str]:
+    """The rows that a model keeps, and what they are."""
+    model = seen.trained
+    if not isinstance(model, RowsModel) or not len(model.rows):
+        raise ValueError("An embedding needs rows: this model does not keep any, pass X.")
+    if y is not None and model.kept != TRAINING:
+        raise ValueError(
+            f"Labels need the rows that they belong to: this model keeps {len(model.rows)} "
+            f"{model.kept} of the {model.n_rows} rows that it was learned from. Pass X with y."
+        )
+    return model.rows, model.kept
 
 
 def plot_embedding(
@@ -79,7 +95,7 @@ def plot_embedding(
     ax.set(
         xlabel=f"first component ({first:.0f} % of the variance)",
         ylabel=f"second component ({second:.0f} %)",
-        title="The rows as the learned kernel sees them",
+        title=f"The {info.what} as the learned kernel sees them",
     )
     plain(ax)
     return ax

@@ -11,9 +11,9 @@ from kernalign._typing import Array
 from kernalign.criteria.growth import AlignmentGrowth
 from kernalign.gram import PairSums, Target, pair_sums
 from kernalign.kernels import Family, FamilyMember, SearchSpace
-from kernalign.learners import ContinuousAlignment
+from kernalign.learners import ContinuousAlignment, Sampled
 from kernalign.plots._axes import COLOURS, axes, plain
-from kernalign.plots._model import View, check_pair, some_rows, view
+from kernalign.plots._model import check_pair, some_rows, view
 
 #: Kernels of several parameters are looked at along multiples of those picked.
 MULTIPLES = (1 / 16, 16.0)
@@ -76,6 +76,9 @@ def landscape_info(
     check_pair(X, y)
     seen = view(model)
     learner = seen.learner
+    if isinstance(learner, Sampled):
+        # The search was that of the last sample.
+        learner = learner.learner_
     if not isinstance(learner, ContinuousAlignment):
         raise ValueError(
             "plot_landscape shows the search of ContinuousAlignment. The kernel of this model "
@@ -86,23 +89,25 @@ def landscape_info(
     rows, target = rows[kept], seen.target(np.asarray(y)[kept], np.ones(len(kept)))
     history = learner.history_[:max_steps]
     picked = [record["kernel"] for record in history]
-    families = _families(seen, picked, rows)
+    families = _families(learner, picked, rows, seen.names)
     spaces = [f.search_space(f.select(rows), np.random.default_rng(0)) for f in families]
     sums = pair_sums(families, spaces, rows, target)
     steps = _steps(learner, sums, families, spaces, picked, number, target)
     return LandscapeInfo(steps, learner.selection)
 
 
-def _families(seen: View, picked: list[FamilyMember], rows: Array) -> list[Family]:
+def _families(
+    learner: ContinuousAlignment, picked: list[FamilyMember], rows: Array, names: Any
+) -> list[Family]:
     """Every family that was searched, the resolved ones of the kernels picked first."""
     families: dict[str, Family] = {}
     for kernel in picked:
         families.setdefault(_key(kernel.family), kernel.family)
-    given = seen.learner.family
+    given = learner.family
     if given is not None:
-        for member in given.resolve(rows, seen.names).members():
+        for member in given.resolve(rows, names).members():
             tied = member.tied()
-            used = tied if np.isinf(seen.learner.penalty_) and tied is not None else member
+            used = tied if np.isinf(learner.penalty_) and tied is not None else member
             families.setdefault(_key(used), used)
     return list(families.values())
 

@@ -45,24 +45,26 @@ def relevance_info(model: Any, X: Any = None, *, in_spreads: bool = True) -> Rel
     Parameters
     ----------
     model : fitted model or LearnedKernel
-    X : rows to take the spread of the features from, default the training rows if the model has
-        them
+    X : rows to take the spread of the features from, default the rows that an estimator was
+        fitted to
     in_spreads : bool
         Measure sigma in spreads (standard deviations) of its feature, so that features of
         different units compare. Without rows, and with False, in the units of the feature.
     """
     seen = view(model)
-    rows = seen.seen(X) if X is not None else seen.rows
-    d = rows.shape[1] if rows is not None else seen.columns()
+    spread = None if seen.trained is None else seen.trained.seen.spread
+    if X is not None:
+        spread = seen.seen(X).std(axis=0)
+    d = seen.columns() if spread is None else len(spread)
     total, explained, weights = _weighted(seen, d)
     if explained == 0:
         raise ValueError(
             f"The parameters of {seen.kernel!r} do not say how much each feature matters."
         )
     relevance = total / explained
-    in_spreads = in_spreads and rows is not None
-    if in_spreads and rows is not None:
-        relevance = relevance * rows.var(axis=0)
+    in_spreads = in_spreads and spread is not None
+    if in_spreads and spread is not None:
+        relevance = relevance * spread**2
     size = float(relevance.sum())
     share = relevance / size if size > 0 else np.zeros(d)
     names = seen.feature_names(d)

@@ -76,12 +76,15 @@ def gather(
     if X is not None and y is not None and compare:
         scores, gap, used = _compared(model, seen, X, y, classification, max_rows, omitted)
     influence, chosen = None, None
-    if X is not None and seen.rows is not None and hasattr(seen.estimator, "predict"):
+    if X is not None and hasattr(seen.estimator, "predict"):
         chosen = _chosen(model, X, row)
-        influence = influence_info(model, _row(X, chosen))
-    n = len(seen.rows) if seen.rows is not None else int((notes or {}).get("rows", 0))
+        try:
+            influence = influence_info(model, _row(X, chosen))
+        except ValueError as problem:
+            omitted.append(str(problem))
+    n = int((notes or {}).get("rows", 0)) if seen.trained is None else seen.trained.n_rows
     # Only data of as many rows as were trained on can be the training data.
-    same = X is not None and seen.rows is not None and len(X) == len(seen.rows)
+    same = X is not None and seen.trained is not None and len(X) == n
     return Facts(
         model=model,
         seen=seen,

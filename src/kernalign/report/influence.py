@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from kernalign._typing import Array
+from kernalign.machines.model import RowsModel
 from kernalign.plots._model import View, view
 
 #: Rows of the matrix of changed predictions that are alive at once.
@@ -19,12 +20,13 @@ BLOCK = 256
 class Influence:
     """One training row: how alike it is (0 to 1), and what it adds to the output.
 
-    push : the output minus the output without this row; None where the machine does not tell.
+    row : its position among the rows that the model was fitted to.
+    push : the output minus the output without this row.
     """
 
     row: int
     similarity: float
-    push: float | None
+    push: float
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,7 @@ def influence_info(model: Any, x: Any, number: int = 8) -> InfluenceInfo:
     """The `number` training rows that a prediction depends on most.
 
     For f(x) = g(k(x, x_1), ..., k(x, x_n)) the push of row i is f minus f with k(x, x_i) set to
-    zero: for a machine that is linear in its kernel values, the row's own term. Where a machine
-    works on something else than kernel values, rows are ordered by similarity.
+    zero: for a machine that is linear in its kernel values, the row's own term.
 
     Parameters
     ----------
@@ -52,50 +53,55 @@ def influence_info(model: Any, x: Any, number: int = 8) -> InfluenceInfo:
     x : one row, as (1, d) array or data frame
     """
     seen = view(model)
-    if seen.rows is None or not hasattr(seen.estimator, "predict"):
-        raise ValueError("Influence needs a model that keeps its training rows and predicts.")
+    trained = seen.trained
+    if trained is None or not hasattr(seen.estimator, "predict"):
+        raise ValueError("Influence needs a fitted KernelClassifier or KernelRegressor.")
+    if not isinstance(trained, RowsModel) or trained.index is None:
+        raise ValueError(
+            "The influence of training rows is known of models that compare with them. With "
+            f"solver={seen.estimator.solver_!r} this one predicts from features that all "
+            f"{trained.n_rows} rows have made together: solver='exact' keeps them apart."
+        )
     prediction = model.predict(x)[0]
     row = seen.seen(x)
-    K = seen.kernel(row, seen.rows)[0]
-    norms = np.sqrt(np.maximum(seen.kernel.diag(row)[0] * seen.kernel.diag(seen.rows), 0))
+    if not len(trained.rows):
+        return InfluenceInfo(prediction, _toward(seen, prediction), [])
+    K = seen.kernel(row, trained.rows)[0]
+    norms = np.sqrt(np.maximum(seen.kernel.diag(row)[0] * seen.kernel.diag(trained.rows), 0))
     similarity = np.divide(K, norms, out=np.zeros_like(K), where=norms > 0)
-    push, toward = _pushes(seen, K, prediction)
-    order = np.argsort(-np.abs(similarity if push is None else push), kind="stable")[:number]
+    push = _pushes(seen, trained, K, prediction)
+    order = np.argsort(-np.abs(push), kind="stable")[:number]
     rows = [
-        Influence(int(i), float(similarity[i]), None if push is None else float(push[i]))
+        Influence(int(trained.index[i]), float(similarity[i]), float(push[i]))
         for i in order
-        if push is None or push[i] != 0
+        if push[i] != 0
     ]
-    return InfluenceInfo(prediction, toward, rows)
+    return InfluenceInfo(prediction, _toward(seen, prediction), rows)
 
 
-def _pushes(seen: View, K: Array, prediction: Any) -> tuple[Array | None, str]:
-    """What each training row adds to the output that decided, and what that output stands for."""
+def _toward(seen: View, prediction: Any) -> str:
+    return "a larger value" if is_regressor(seen.estimator) else str(prediction)
+
+
+def _pushes(seen: View, trained: RowsModel, K: Array, prediction: Any) -> Array:
+    """What each training row adds to the output that decided."""
     estimator = seen.estimator
-    regression = is_regressor(estimator)
-    toward = "a larger value" if regression else str(prediction)
 
     def outputs(rows: Array) -> Array:
-        out: Array = np.asarray(
-            estimator.stages_.outputs(estimator.candidate_, estimator.machine_, rows), dtype=float
-        )
-        if regression:
+        out = trained.from_gram(rows)
+        if is_regressor(estimator):
             return out * getattr(estimator, "_spread", 1.0)
         code = int(np.flatnonzero(estimator.classes_ == prediction)[0])
         if out.ndim == 2:
             return out[:, code]
         return out if code == 1 else -out
 
-    try:
-        full = outputs(K[None])[0]
-        push = np.zeros(len(K))
-        used = np.flatnonzero(K)
-        for start in range(0, len(used), BLOCK):
-            some = used[start : start + BLOCK]
-            changed = np.repeat(K[None], len(some), axis=0)
-            changed[np.arange(len(some)), some] = 0.0
-            push[some] = full - outputs(changed)
-    except (AttributeError, TypeError, ValueError):
-        # A machine on explicit features has no kernel values to take away.
-        return None, toward
-    return push, toward
+    full = outputs(K[None])[0]
+    push = np.zeros(len(K))
+    used = np.flatnonzero(K)
+    for start in range(0, len(used), BLOCK):
+        some = used[start : start + BLOCK]
+        changed = np.repeat(K[None], len(some), axis=0)
+        changed[np.arange(len(some)), some] = 0.0
+        push[some] = full - outputs(changed)
+    return push

@@ -199,7 +199,7 @@ def _rows(facts: Facts) -> str:
         head.append(facts.target)
     rows = []
     for item in info.rows:
-        push = "" if item.push is None else f"{item.push:+.3g}"
+        push = f"{item.push:+.3g}"
         cells = [str(item.row + 1), words.percent(max(0.0, item.similarity)), push]
         if facts.table is not None and facts.y is not None:
             cells.append(escape(_value(np.asarray(facts.y)[item.row])))

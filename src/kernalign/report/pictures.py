@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kernalign import plots
+from kernalign.machines.model import RowsModel
 from kernalign.plots._axes import axes
 from kernalign.report.facts import Facts
 
@@ -71,7 +72,7 @@ def _of_path(facts: Facts) -> list[Picture]:
 
 def _of_data(facts: Facts) -> list[Picture]:
     made = []
-    if facts.X is not None or facts.seen.rows is not None:
+    if facts.X is not None or isinstance(facts.seen.trained, RowsModel):
         made.append(
             _picture(
                 "embedding",

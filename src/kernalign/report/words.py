@@ -141,8 +141,6 @@ def influence(facts: Facts) -> list[str]:
         why = "an example"
     shown = number(info.prediction) if not facts.classification else str(info.prediction)
     first = f"For row {facts.chosen + 1} of the data ({why}) the model predicts {shown}."
-    if info.rows and info.rows[0].push is None:
-        return [first, "The training rows most similar to it are these."]
     return [
         first,
         "These training rows weigh most: each is taken away in turn, and the change of the "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -31,12 +32,24 @@ def source_of(X: Any) -> Source | None:
 
 def labelled_rows(
     estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any = None, **options: Any
-) -> tuple[Any, Any, Array]:
-    """(rows, y, weight) for `fit`: rows are an array, or `Rows` where they are not in memory.
+) -> tuple[Any, Any, Array, dict[str, Any]]:
+    """(rows, y, weight, columns) for `fit`: rows are an array, or `Rows` elsewhere than in memory.
 
-    The same is checked, and `n_features_in_` and `feature_names_in_` are set, wherever they are.
+    columns : `n_features_in_`, and `feature_names_in_` where X has names. The estimator is left as
+        it is: it gets them at the end of a successful fit.
     options : of scikit-learn's `validate_data`.
     """
+    # scikit-learn sets attributes on what it validates for, before it knows that X is valid.
+    estimator = copy.copy(estimator)
+    rows, y, weight = _checked(estimator, X, y, sample_weight, **options)
+    known = ("n_features_in_", "feature_names_in_")
+    return rows, y, weight, {name: v for name, v in vars(estimator).items() if name in known}
+
+
+def _checked(
+    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, **options: Any
+) -> tuple[Any, Any, Array]:
+    """The same is checked wherever the rows are."""
     source = source_of(X)
     if source is None:
         X, y = check_labelled_rows(estimator, X, y, **options)

@@ -1,0 +1,60 @@
+"""The rows that an estimator learns from, with everything that is known of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from kernalign._typing import Array
+from kernalign.gram import Target
+from kernalign.machines.model import Seen
+from kernalign.rows import as_rows
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows of positive weight with their labels, as codes or numbers, and their target kernel.
+
+    weight : (n,) as the user gave it; `target.weight` is this times the weight of the row's class.
+    index, whole : positions of the rows in the problem that they were taken from, and its rows.
+    """
+
+    X: Any
+    y: Array
+    target: Target
+    weight: Array
+    feature_names: Any
+    index: Any = None
+    whole: int = 0
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def remote(self) -> bool:
+        """Whether the rows are not in memory."""
+        return not as_rows(self.X).in_memory
+
+    @cached_property
+    def seen(self) -> Seen:
+        return Seen.of(self.X, self.weight)
+
+    def rows(self, index: Any) -> Problem:
+        """Some rows, left where they are."""
+        return self._part(as_rows(self.X).subset(index), index)
+
+    def fetched(self, index: Any) -> Problem:
+        """Some rows, in memory wherever the others are."""
+        return self._part(as_rows(self.X).take(index), index)
+
+    def _part(self, X: Any, index: Any) -> Problem:
+        return Problem(
+            X,
+            self.y[index],
+            self.target.rows(index),
+            self.weight[index],
+            self.feature_names,
+            index,
+            len(self),
+        )

@@ -1,0 +1,84 @@
+"""A scikit-learn estimator of the user's, with kernel="precomputed", as a machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_regressor
+
+from kernalign._typing import Array
+from kernalign.gram.labels import signs
+from kernalign.kernels import LearnedKernel
+from kernalign.machines.base import ITERATIONS, LibraryMachine, class_signs
+from kernalign.machines.model import GivenMachineModel, GramModel, Seen
+
+
+class Precomputed(LibraryMachine["FittedEstimator"]):
+    """Any scikit-learn estimator with kernel="precomputed".
+
+    owner, also : whose parameter it is, and what else that takes, for the error message.
+    classes : whether the labels are codes of classes; a regressor then sees -1/+1, by class.
+    """
+
+    def __init__(self, estimator: Any, owner: str, also: str = "", *, classes: bool = False):
+        known = hasattr(estimator, "get_params") and not isinstance(estimator, type)
+        params = estimator.get_params() if known else {}
+        if params.get("kernel") != "precomputed":
+            raise ValueError(
+                f"The 'machine' parameter of {owner} must be {also}an estimator with "
+                f"kernel='precomputed'. Got {estimator!r} instead."
+            )
+        self.estimator = clone(estimator)
+        self.name = type(estimator).__name__
+        if params.get("max_iter") == -1:
+            # libsvm without a limit may never come back.
+            self.estimator.set_params(max_iter=ITERATIONS)
+        if params.get("decision_function_shape") == "ovo":
+            self.estimator.set_params(decision_function_shape="ovr")
+        self.signed = classes and is_regressor(estimator)
+        self.classes = classes
+        self.parameter = next((name for name in ("C", "alpha") if name in params), None)
+        self.regularised = self.parameter is not None
+
+    def unfitted(self, value: float) -> Any:
+        machine = clone(self.estimator)
+        if self.parameter == "alpha":
+            machine.set_params(alpha=1 / value)
+        elif self.parameter == "C":
+            machine.set_params(C=value)
+        return machine
+
+    def labels(self, y: Array) -> Array:
+        return class_signs(y) if self.signed else y
+
+    def gram_model(self, fitted: Any, n: int) -> FittedEstimator:
+        known = ("decision_function", "predict_proba", "predict")
+        method = next(name for name in known if hasattr(fitted, name))
+        codes = method == "predict" and self.classes and not self.signed
+        return FittedEstimator(fitted, method, len(fitted.classes_) if codes else 0)
+
+
+@dataclass(frozen=True)
+class FittedEstimator(GramModel):
+    """Outputs of a fitted estimator.
+
+    method : which of its methods gives them.
+    n_classes : where the method returns codes of classes, of which the outputs are scores; else 0.
+    """
+
+    estimator: Any
+    method: str
+    n_classes: int = 0
+
+    def predict(self, K: Array) -> Array:
+        out: Array = np.asarray(getattr(self.estimator, self.method)(K), dtype=float)
+        if self.method == "predict_proba" and out.shape[1] == 2:
+            return out[:, 1] - out[:, 0]
+        return signs(out.astype(int), self.n_classes) if self.n_classes else out
+
+    def on_rows(self, kernel: LearnedKernel, X: Array, seen: Seen) -> GivenMachineModel:
+        used = getattr(self.estimator, "support_", None)
+        index = np.arange(len(X)) if used is None else np.asarray(used)
+        return GivenMachineModel(kernel, seen, X[index], index, self, index)

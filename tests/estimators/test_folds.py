@@ -1,0 +1,102 @@
+"""Folds of classes: rare classes do not change them for the others."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+from sklearn.model_selection import StratifiedKFold
+
+from kernalign import Gaussian, KernelClassifier, SelectionWarning, UniformWeights
+from kernalign.estimators.folds import class_folds, number_folds
+
+QUICK = UniformWeights(Gaussian().grid(0.5, 2.0, 2))
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_frequent_classes_are_split_as_scikit_learn_splits(shuffle):
+    codes = np.random.default_rng(0).integers(0, 3, 60)
+    theirs = StratifiedKFold(5, shuffle=shuffle, random_state=0 if shuffle else None)
+    expected = list(theirs.split(np.zeros((60, 1)), codes))
+    for ours, (train, test) in zip(class_folds(codes, 5, shuffle=shuffle), expected, strict=True):
+        np.testing.assert_array_equal(ours[0], train)
+        np.testing.assert_array_equal(ours[1], test)
+
+
+@pytest.mark.parametrize("rare", [1, 2, 3, 4])
+def test_a_rare_class_leaves_the_number_of_folds(rare):
+    codes = np.r_[np.zeros(30, dtype=int), np.ones(30, dtype=int), np.full(rare, 2)]
+    folds = class_folds(codes, 5)
+    assert len(folds) == 5
+    held = np.concatenate([test for _, test in folds])
+    expected = np.arange(60) if rare == 1 else np.arange(60 + rare)
+    np.testing.assert_array_equal(np.sort(held), expected)
+    for train, test in folds:
+        assert set(codes[train]) == {0, 1, 2}
+        assert not set(train) & set(test)
+        assert (codes[test] == 2).sum() <= 1
+        assert len(train) + len(test) == len(codes)
+
+
+def test_without_two_classes_to_hold_out_there_are_no_folds():
+    assert class_folds(np.r_[np.zeros(9, dtype=int), 1], 5) is None
+    assert class_folds(np.arange(4), 5) is None
+    assert len(class_folds(np.array([0, 0, 0, 1, 1]), 5)) == 3
+
+
+def test_folds_of_numbers():
+    assert [len(test) for _, test in number_folds(7, 3)] == [3, 2, 2]
+    assert len(number_folds(2, 5)) == 2
+
+
+@pytest.mark.parametrize("rare", [1, 2])
+@pytest.mark.parametrize("dtype", [object, str])
+def test_a_rare_class_leaves_the_choice_of_c(rare, dtype):
+    labels = np.array(["a", "b", "c"], dtype=dtype)
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    X, y = np.r_[X, np.full((rare, 2), 3.0)], np.r_[y, np.full(rare, 2)]
+    splits = []
+
+    class Recorded(UniformWeights):
+        def learn(self, X, target, feature_names=None):
+            splits.append(len(X))
+            return super().learn(X, target, feature_names)
+
+    model = KernelClassifier(Recorded(QUICK.kernels), C=[0.1, 1.0, 10.0])
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model.fit(X, labels[y])
+    assert splits[0] == 80 + rare
+    # Five folds, each without a fifth of the rows.
+    assert len(splits) == 6
+    assert max(splits[1:]) < 0.82 * len(X)
+    assert np.isfinite(model.cv_error_)
+    assert model.C_ in (0.1, 1.0, 10.0)
+    assert model.cv_error_ < 0.2
+    told = [str(w.message) for w in said if issubclass(w.category, SelectionWarning)]
+    assert told == (
+        []
+        if rare == 2
+        else [
+            "Class 'c' has a single row, which every fold trains on: held-out rows of the other "
+            "classes choose C and give cv_error_."
+        ]
+    )
+    assert set(model.predict(X)) == {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("dtype", [object, str])
+def test_a_class_of_one_row_beside_another_leaves_nothing_to_choose_by(dtype):
+    X, _ = make_moons(20, random_state=0)
+    y = np.array(["many"] * 19 + ["one"], dtype=dtype)
+    with pytest.warns(SelectionWarning, match="Class 'one' has a single row, and at most one"):
+        model = KernelClassifier(QUICK).fit(X, y)
+    assert np.isnan(model.cv_error_)
+    assert model.C_ == 1
+    assert set(model.predict(X)) <= {"many", "one"}
+
+
+def test_one_class_of_objects_is_refused_in_words():
+    X, _ = make_moons(20, random_state=0)
+    with pytest.raises(ValueError, match=r"at least two classes in y. Got one class: 'a'\."):
+        KernelClassifier().fit(X, np.full(20, "a", dtype=object))
