@@ -188,7 +188,7 @@ class OneStage(Stages):
             # Convergence warnings for values of C that are not selected are suppressed.
             warnings.simplefilter("ignore", ConvergenceWarning)
             kernel, K = None, np.zeros((0, 0))
-            for learned in self._learner.learn_path(
+            for learned in self._learner.for_folds().learn_path(
                 train.X, train.target, values, train.feature_names
             ):
                 if learned.kernel is not kernel:
