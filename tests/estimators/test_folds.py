@@ -9,6 +9,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from kernalign import Gaussian, KernelClassifier, SelectionWarning, UniformWeights
 from kernalign.estimators.folds import class_folds, number_folds
+from kernalign.estimators.linear import held_out_split
+from kernalign.gram.labels import class_target
 
 QUICK = UniformWeights(Gaussian().grid(0.5, 2.0, 2))
 
@@ -100,3 +102,12 @@ def test_one_class_of_objects_is_refused_in_words():
     X, _ = make_moons(20, random_state=0)
     with pytest.raises(ValueError, match=r"at least two classes in y. Got one class: 'a'\."):
         KernelClassifier().fit(X, np.full(20, "a", dtype=object))
+
+
+def test_the_only_row_of_a_class_is_never_held_out_of_many_rows():
+    codes = np.r_[np.arange(200) % 2, 2]
+    target = class_target(codes, 3, np.ones(201))
+    for used in ([], np.arange(0, 120)):
+        train, test = held_out_split(target, 80, used)
+        assert 200 in train
+        assert len(test) == 80

@@ -102,6 +102,8 @@ class Learner(BaseEstimator, ABC):
         y : (n,) classes or responses
             Whole numbers, like text and booleans, count as classes here; `KernelRegressor` takes
             them as a response.
+            A response y is seen as (y - mean y) / max |y - mean y|: `objective_` and the objectives
+            in `history_`, `machine_` and `dual_coef_` are in these units.
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
         """

@@ -73,7 +73,7 @@ class ContinuousRisk(Learner):
     machine_ : DualModel
         The machine f on the rows of `fit` and `kernel_`, in the units of the target: classes as
         -1/+1, a response in the units in which the target holds it.
-    dual_coef_ : (n,) array, or (n, classes)
+    dual_coef_ : (n,) array, or (n, classes), of the n rows of positive weight
         c of the machine on K itself, and `intercept_` its constant.
     objective_ : float
         S(K).

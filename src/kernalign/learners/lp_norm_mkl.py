@@ -71,7 +71,7 @@ class LpNormMKL(FiniteLearner):
         Normalised; `machine_` holds the machine for it.
     weights_ : (M,) array
         theta, for the kernels divided by `scales_`.
-    dual_coef_ : (n,) array, or (n, classes)
+    dual_coef_ : (n,) array, or (n, classes), of the n rows of positive weight
         beta of the machine on sum_m theta_m K_m / scales_m, and `intercept_` its bias.
     objective_ : float
         P; `gap_` and `weight_gap_` say how far from the optimum it may be.

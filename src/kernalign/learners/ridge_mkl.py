@@ -190,7 +190,7 @@ class RidgeMKL(RidgeLearner):
         The machine for `kernel_`.
     weights_ : (M,) array
         mu, for the kernels divided by `scales_`.
-    dual_coef_ : (n,) array, or (n, classes)
+    dual_coef_ : (n,) array, or (n, classes), of the n rows of positive weight
         alpha of the machine on K_mu, and `intercept_` its constant.
     objective_ : float
         F(mu).
