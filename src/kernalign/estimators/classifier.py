@@ -49,7 +49,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         Weight of the loss. "cv" chooses from 10^{-5, -4.5, ..., 5} by cross-validation, a sequence
         is chosen from in the same way, a number is taken as it is.
     cv : int or cross-validation splitter
-        Folds for the choice of C and for the calibration of probabilities.
+        Folds for the choice of C, for `cv_error_` and for the calibration of probabilities. A
+        number of folds holds for all classes: one with fewer rows is held out in as many folds as
+        it has rows, and a single row is in every training set.
     nested : bool
         Learn the kernel again inside each fold, so that the choice of C is honest. (One-stage
         learners always do. A penalty that the learner chose on its own held-out rows stays.)
@@ -69,10 +71,15 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
         and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
     class_weight : dict, "balanced" or None
-        Weights of the classes, for the alignment and for the machine.
+        Weights of the classes, for the alignment, for the machine and for the losses that decide
+        between kernels and values of C; not for `cv_error_`.
 
     Attributes
     ----------
+    model_ : Model
+        What predicts: `model_.outputs(X)` are decision values. It keeps the training rows that it
+        needs (`model_.rows`, at positions `model_.index`), landmarks, or frequencies; `model_.kept`
+        says which, and `model_.n_rows` from how many rows it was learned.
     kernel_ : LearnedKernel
         The learned kernel; `alignment_` and `history_` say how it came about.
     C_ : float
@@ -86,7 +93,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     cv_error_, cv_error_std_ : float
         Error on held-out rows, and its standard error, of the choice that the other folds (parts
         of the rows, where one share is held out) would have made: no row has a say in the choice
-        that it judges. (The values of C at which a squared hinge is tried are placed by all.)
+        that it judges. (The values of C at which a squared hinge is tried are placed by all.) Where
+        C is a number and there is one learner it is the error of that fit. Rows count by
+        `sample_weight`; NaN where fewer than two classes have rows to hold out.
     classes_ : array
     n_features_in_, feature_names_in_ : what `fit` saw.
 

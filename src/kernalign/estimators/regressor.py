@@ -43,7 +43,7 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
     C : "cv", float or sequence of floats
         Weight of the loss; for ridge regression 1/alpha. As in `KernelClassifier`.
     cv : int or cross-validation splitter
-        Folds for the choice of C.
+        Folds for the choice of C and for `cv_error_`.
     nested : bool
         Learn the kernel again inside each fold, so that the choice of C is honest.
     solver : {"auto", "exact", "nystroem", "fourier", "cg"}
@@ -61,8 +61,10 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
 
     Attributes
     ----------
-    kernel_, alignment_, history_, C_, cv_results_, path_, n_features_in_, feature_names_in_ :
-        as in `KernelClassifier`; errors are mean squared errors.
+    model_, kernel_, alignment_, history_, C_, cv_results_, path_, n_features_in_, \
+feature_names_in_ :
+        as in `KernelClassifier`; errors are mean squared errors. The machine, and objectives in
+        `history_`, see the response minus its mean, in units of its standard deviation.
     cv_error_, cv_error_std_ : as in `KernelClassifier`.
 
     Examples
