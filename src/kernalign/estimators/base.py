@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,14 @@ from kernalign.learners import (
 )
 from kernalign.machines.base import C_GRID, Machine
 from kernalign.rows import as_rows
-from kernalign.rows.input import of_rows
 
 logger = logging.getLogger("kernalign.estimators")
 
 #: Strengths of the prior that features matter alike, for the kernels that the default tries: a
 #: careful one, and a bold one for the many rows or few features that allow it.
 CAREFUL, BOLD = 3.0, 0.3
+#: Solvers that take rows wherever they are.
+ELSEWHERE = ("nystroem", "fourier")
 
 
 def default_learners(n_features: int) -> list[Learner]:
@@ -75,16 +75,6 @@ def kernel_attributes(learner: Learner) -> dict[str, Any]:
     }
 
 
-def _call(model: Any, method: str, rows: Array) -> Any:
-    """A method of a model on rows that have been checked to have its columns."""
-    if hasattr(model, "feature_names_in_"):
-        # Chunks of a data frame are arrays by now; the model wants its names.
-        import pandas
-
-        return getattr(model, method)(pandas.DataFrame(rows, columns=model.feature_names_in_))
-    return getattr(model, method)(rows)
-
-
 class KernelPredictor(KernelEstimator):
     """Base of the estimators that train a machine on the learned kernel.
 
@@ -94,29 +84,33 @@ class KernelPredictor(KernelEstimator):
 
     _also_allowed = ", or a list of them from the simplest to the most complex"
 
-    def _checked_rows(self, X: Any) -> Any:
-        """The rows, once parameters are checked that rows elsewhere restrict."""
-        rows = as_rows(X)
-        check_choice(self, "nested", (True, False))
-        if rows.in_memory:
-            return rows
-        check_choice(self, "solver", ("auto", "nystroem", "fourier"))
-        owner = type(self).__name__
-        if not is_integer(self.cv) or self.cv < 2:
-            raise ValueError(
-                f"The 'cv' parameter of {owner} must be an int in [2, inf) on a Dask array. "
-                f"Got {self.cv!r} instead."
-            )
-        if self.machine is not None and self.machine != "ridge":
-            raise ValueError(
-                f"The 'machine' parameter of {owner} must be None on a Dask array: a machine on "
-                f"the Gram matrix needs all rows. Got {self.machine!r} instead."
-            )
-        return rows
+    def _placed(self, X: Any) -> Any:
+        """The rows in memory, or where they are if the solver works there.
 
-    def _on_chunks(self, method: str, X: Any, width: int | None, dtype: Any) -> Any:
-        """A method on every chunk of rows elsewhere, as a Dask array."""
-        return of_rows(self, X, partial(_call, self, method), width, dtype)
+        As many rows as "auto" solves exactly are taken into memory, as a sample of more would be.
+        """
+        check_choice(self, "nested", (True, False))
+        check_choice(self, "solver", SOLVERS)
+        rows = as_rows(X)
+        if rows.in_memory:
+            return X
+        if len(rows) <= EXACT_ROWS and self.solver not in ELSEWHERE:
+            return rows.take(np.arange(len(rows)))
+        wrong = None
+        if self.solver not in ("auto", *ELSEWHERE):
+            wrong = "solver", "'auto', 'nystroem' or 'fourier'"
+        elif self.machine is not None and self.machine != "ridge":
+            wrong = "machine", "None, because others need the Gram matrix of all rows"
+        elif not is_integer(self.cv) or self.cv < 2:
+            wrong = "cv", "an int in [2, inf)"
+        elif any(learner.one_stage for learner in self._checked_learners(rows.shape[1])):
+            wrong = "learner", "a learner without a machine of its own, which needs all rows"
+        if wrong:
+            raise ValueError(
+                f"The {wrong[0]!r} parameter of {type(self).__name__} must be {wrong[1]}, where "
+                f"rows are not in memory. Got {getattr(self, wrong[0])!r} instead."
+            )
+        return X
 
     def _learn(
         self,
@@ -198,8 +192,8 @@ class KernelPredictor(KernelEstimator):
         """The solver asked for; "auto" is exact for few rows, and for machines of their own."""
         check_choice(self, "solver", SOLVERS)
         check_count(self, "n_components", optional=True)
-        if self.solver == "exact" or problem.remote:
-            return str(self.solver)
+        if self.solver == "exact":
+            return "exact"
         own = any(not machine.least_squares for machine in machines)
         trains = not machines and learners[0].one_stage
         if not own and not trains:

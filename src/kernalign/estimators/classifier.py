@@ -14,17 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernalign._fitted import publish
 from kernalign._typing import Array
-from kernalign._validation import check_rows, is_integer
+from kernalign._validation import is_integer
 from kernalign._warnings import SelectionWarning, find_stack_level
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.calibration import TemperatureCalibration
 from kernalign.estimators.folds import Split, class_folds, splits_of_used_rows
+from kernalign.estimators.linear import EXACT_ROWS
 from kernalign.estimators.losses import CLASSES, predicted_codes
 from kernalign.estimators.problem import Problem
 from kernalign.gram.labels import class_target
 from kernalign.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
 from kernalign.machines.base import Machine
-from kernalign.rows.input import labelled_rows, source_of
+from kernalign.rows import as_rows
+from kernalign.rows.input import labelled_rows, of_rows
 
 #: What is trained where the user names no machine; of the two the one that predicts better.
 MACHINES: list[Machine] = [SupportVectorClassifier(), RidgeClassifier()]
@@ -134,17 +136,20 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         """Learn the kernel, choose C, train the machine."""
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight)
         check_classification_targets(y)
-        rows, used = self._checked_rows(X), weight > 0
+        X, used = self._placed(X), weight > 0
         classes = _classes(y[used])
         machines: list[Machine] = []
         if self.machine is not None:
             machines = [Precomputed(self.machine, "KernelClassifier", classes=True)]
-        folds = self._folds(X, y, used, classes) if rows.in_memory else ()
+        folds = self._folds(X, y, used, classes)
         names = columns.get("feature_names_in_")
-        problem = self._problem(rows.subset(used), y[used], weight[used], classes, names)
+        problem = self._problem(as_rows(X).subset(used), y[used], weight[used], classes, names)
         fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
-        held_out = chosen.held_out if chosen.places else fitted["model_"].outputs(problem.X)
-        calibration = TemperatureCalibration().fit(held_out, problem.y, problem.target.weight)
+        judged, held_out = problem, chosen.held_out
+        if not chosen.places:
+            judged = problem.near(EXACT_ROWS)
+            held_out = fitted["model_"].outputs(judged.X)
+        calibration = TemperatureCalibration().fit(held_out, judged.y, judged.target.weight)
         fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
         publish(self, classes_=classes, calibration_=calibration, **columns, **fitted)
         return self
@@ -206,24 +211,24 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     def decision_function(self, X: Any) -> Array:
         """Decision values: (n,) for two classes, positive for the second; (n, classes) for more."""
         check_is_fitted(self)
-        if source_of(X) is not None:
-            number = len(self.classes_)
-            return self._on_chunks("decision_function", X, number if number > 2 else None, float)
-        return self.model_.outputs(check_rows(self, X))
+        width = len(self.classes_) if len(self.classes_) > 2 else None
+        return of_rows(self, X, self.model_.outputs, width)
 
     def predict(self, X: Any) -> Array:
         """The class of each row."""
         check_is_fitted(self)
-        if source_of(X) is not None:
-            return self._on_chunks("predict", X, None, self.classes_.dtype)
-        return self.classes_[predicted_codes(self.model_.outputs(check_rows(self, X)))]
+        return of_rows(self, X, self._labels, dtype=self.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
         check_is_fitted(self)
-        if source_of(X) is not None:
-            return self._on_chunks("predict_proba", X, len(self.classes_), float)
-        return self.calibration_.probabilities(self.model_.outputs(check_rows(self, X)))
+        return of_rows(self, X, self._probabilities, len(self.classes_))
+
+    def _labels(self, rows: Array) -> Array:
+        return self.classes_[predicted_codes(self.model_.outputs(rows))]
+
+    def _probabilities(self, rows: Array) -> Array:
+        return self.calibration_.probabilities(self.model_.outputs(rows))
 
 
 def _classes(y: Any) -> Any:

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from kernalign._typing import Array
 from kernalign.gram import Target
+from kernalign.gram.sampling import rows_in_proportion
 from kernalign.machines.model import Seen
 from kernalign.rows import as_rows
 
@@ -47,6 +50,12 @@ class Problem:
     def fetched(self, index: Any) -> Problem:
         """Some rows, in memory wherever the others are."""
         return self._part(as_rows(self.X).take(index), index)
+
+    def near(self, most: int) -> Problem:
+        """Itself in memory, else at most so many rows of it, which are taken there."""
+        if not self.remote:
+            return self
+        return self.fetched(rows_in_proportion(self.target, most, np.random.default_rng(0)))
 
     def _part(self, X: Any, index: Any) -> Problem:
         return Problem(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from kernalign._fitted import publish
 from kernalign._typing import Array
-from kernalign._validation import check_choice, check_rows, is_integer
+from kernalign._validation import check_choice, is_integer
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.folds import Split, number_folds, splits_of_used_rows
 from kernalign.estimators.losses import NUMBERS
@@ -19,7 +19,8 @@ from kernalign.estimators.problem import Problem
 from kernalign.gram import Target
 from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegressor
 from kernalign.machines.base import Machine
-from kernalign.rows.input import labelled_rows, source_of
+from kernalign.rows import as_rows
+from kernalign.rows.input import labelled_rows, of_rows
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {
@@ -99,15 +100,15 @@ feature_names_in_ :
         """Learn the kernel, choose C, train the machine."""
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight, y_numeric=True)
         y = np.asarray(y, dtype=float)
-        rows, used = self._checked_rows(X), weight > 0
-        folds = self._folds(X, y, used) if rows.in_memory else ()
+        X, used = self._placed(X), weight > 0
+        folds = self._folds(X, y, used)
         y, weight = y[used], weight[used]
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
         offset, spread = _location_and_spread(y, weight)
         scaled = (y - offset) / spread
         target = Target(scaled[:, None], weight)
         names = columns.get("feature_names_in_")
-        problem = Problem(rows.subset(used), scaled, target, weight, names)
+        problem = Problem(as_rows(X).subset(used), scaled, target, weight, names)
         with np.errstate(over="ignore"):
             unit = float(np.float64(spread) ** 2)
         machines = self._machines()
@@ -141,9 +142,10 @@ feature_names_in_ :
     def predict(self, X: Any) -> Array:
         """The response of each row."""
         check_is_fitted(self)
-        if source_of(X) is not None:
-            return self._on_chunks("predict", X, None, float)
-        return self.model_.outputs(check_rows(self, X)) * self._spread + self._offset
+        return of_rows(self, X, self._responses)
+
+    def _responses(self, rows: Array) -> Array:
+        return self.model_.outputs(rows) * self._spread + self._offset
 
 
 def _location_and_spread(y: Array, weight: Array) -> tuple[float, float]:

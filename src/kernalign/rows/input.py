@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _check_y, check_is_fitted
+from sklearn.utils.validation import _check_y
 
 from kernalign._typing import Array
 from kernalign._validation import (
@@ -78,7 +78,6 @@ def of_rows(
     dtype: Any = float,
 ) -> Any:
     """function(rows) of a fitted estimator, (n,) or (n, width), where the rows of X are."""
-    check_is_fitted(estimator)
     source = source_of(X)
     if source is None:
         return function(check_rows(estimator, X))
