@@ -217,18 +217,16 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     def predict(self, X: Any) -> Array:
         """The class of each row."""
         check_is_fitted(self)
-        return of_rows(self, X, self._labels, dtype=self.classes_.dtype)
+        classes, outputs = self.classes_, self.model_.outputs
+        return of_rows(
+            self, X, lambda rows: classes[predicted_codes(outputs(rows))], dtype=classes.dtype
+        )
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on held-out decision values."""
         check_is_fitted(self)
-        return of_rows(self, X, self._probabilities, len(self.classes_))
-
-    def _labels(self, rows: Array) -> Array:
-        return self.classes_[predicted_codes(self.model_.outputs(rows))]
-
-    def _probabilities(self, rows: Array) -> Array:
-        return self.calibration_.probabilities(self.model_.outputs(rows))
+        probabilities, outputs = self.calibration_.probabilities, self.model_.outputs
+        return of_rows(self, X, lambda rows: probabilities(outputs(rows)), len(self.classes_))
 
 
 def _classes(y: Any) -> Any:

@@ -142,10 +142,8 @@ feature_names_in_ :
     def predict(self, X: Any) -> Array:
         """The response of each row."""
         check_is_fitted(self)
-        return of_rows(self, X, self._responses)
-
-    def _responses(self, rows: Array) -> Array:
-        return self.model_.outputs(rows) * self._spread + self._offset
+        outputs, spread, offset = self.model_.outputs, self._spread, self._offset
+        return of_rows(self, X, lambda rows: outputs(rows) * spread + offset)
 
 
 def _location_and_spread(y: Array, weight: Array) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,9 +60,8 @@ class Radial(ScalarFamily):
         out = np.empty((len(X), len(X if Z is None else Z)))
         return self.distance_tiles(sigma, X, Z)(slice(None), slice(None), out)
 
-    def distance_tiles(self, sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
-        """`distances` of some rows of X and of Z, written to an array."""
-        return SquaredDistances(sigma, X, Z)
+    #: (sigma, X, Z) -> `distances` of some rows of X and of Z, written to an array.
+    distance_tiles: ClassVar[Any] = SquaredDistances
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         return self.profile(self.distances(sigma, X, Z))

@@ -24,7 +24,8 @@ class Laplacian(Radial):
     # The range of sigma has half as many octaves as with squared distances.
     nodes_per_octave = 3
 
-    def distance_tiles(self, sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
+    @staticmethod
+    def distance_tiles(sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
         """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""
         A = X / sigma
         B = A if Z is None else Z / sigma
