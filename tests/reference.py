@@ -124,6 +124,19 @@ def fourier(X: ArrayLike, Z: ArrayLike, omega: ArrayLike) -> Array:
     return gram(X, Z, lambda x, z: 1.0 + 2.0 * np.cos(np.dot(w, x - z)))
 
 
+def additive(X: ArrayLike, Z: ArrayLike, weights: ArrayLike) -> Array:
+    """sum_k w_k (1 + v) e^-v, v = sqrt(3) |x_k - z_k|."""
+
+    def kernel(x: Array, z: Array) -> float:
+        total = 0.0
+        for a, b, w in zip(x, z, np.asarray(weights), strict=True):
+            v = 3**0.5 * abs(a - b)
+            total += w * (1 + v) * np.exp(-v)
+        return total
+
+    return gram(X, Z, kernel)
+
+
 def linear(X: ArrayLike, Z: ArrayLike, weights: ArrayLike) -> Array:
     """K_ij = sum_k weights_k^2 x_ik z_jk."""
     w = np.asarray(weights, dtype=np.float64)

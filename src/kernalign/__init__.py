@@ -6,6 +6,7 @@ from kernalign._warnings import AlignmentWarning, SampleWarning, ScaleWarning, S
 from kernalign.criteria import alignment, centered_alignment
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
 from kernalign.kernels import (
+    Additive,
     AnyOf,
     CustomFamily,
     Dirichlet,
@@ -25,6 +26,7 @@ from kernalign.learners import (
     ContinuousEvidence,
     ContinuousRisk,
     DiscreteAlignment,
+    KernelSearch,
     LpNormMKL,
     PolynomialMKL,
     Reweighted,
@@ -41,6 +43,7 @@ logging.getLogger("kernalign").addHandler(logging.NullHandler())
 __version__ = "0.1.0"
 
 __all__ = [
+    "Additive",
     "AlignmentWarning",
     "AnyOf",
     "ContinuousAlignment",
@@ -56,6 +59,7 @@ __all__ = [
     "KernelClassifier",
     "KernelFeatures",
     "KernelRegressor",
+    "KernelSearch",
     "Laplacian",
     "LearnedKernel",
     "Linear",

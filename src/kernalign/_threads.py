@@ -8,7 +8,7 @@ threadpoolctl and joblib's limits are honoured.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 #: The pool of the `blocks_in_threads` that encloses the caller, None for a single thread.
@@ -132,16 +133,19 @@ def map_rows(
                 future.cancel()
 
 
-def map_tasks(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
-    """The results of independent tasks, in order; the tasks run side by side where threads allow.
+def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """function(item) of independent items, in order; they run side by side where threads allow.
 
-    A task must not change the filters of `warnings`, which all threads share.
+    The function must not change the filters of `warnings`, which all threads share.
     """
     with blocks_in_threads() as (pool, _):
-        if pool is None or len(tasks) < 2:
-            return [task() for task in tasks]
+        if pool is None:
+            return [function(item) for item in items]
         config = get_config()
-        futures = [pool.submit(copy_context().run, _in_one_thread, task, config) for task in tasks]
+        futures = [
+            pool.submit(copy_context().run, _in_one_thread, function, item, config)
+            for item in items
+        ]
         try:
             return [future.result() for future in futures]
         finally:
@@ -149,9 +153,11 @@ def map_tasks(tasks: Sequence[Callable[[], Result]]) -> list[Result]:
                 future.cancel()
 
 
-def _in_one_thread(task: Callable[[], Result], config: dict[str, Any]) -> Result:
-    """Run a task so that `map_rows` inside does not wait for the pool that the task occupies."""
+def _in_one_thread(
+    function: Callable[[Item], Result], item: Item, config: dict[str, Any]
+) -> Result:
+    """Call a function so that `map_rows` inside does not wait for the pool that it occupies."""
     _pool.set((None, 1))
     # scikit-learn keeps its configuration per thread.
     with config_context(**config):
-        return task()
+        return function(item)

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, log_softmax
 
-from kernalign.estimators.calibration import TemperatureCalibration
+from kernalign.machines.calibration import TemperatureCalibration
 
 
 def log_likelihood(slope, scores, codes, weight):

@@ -93,7 +93,7 @@ def _interrupt(*_args, **_kwargs):
     [
         "kernalign.kernels.learned.LearnedKernel.__call__",
         "kernalign.machines.model.DualModel.on_rows",
-        "kernalign.estimators.calibration.TemperatureCalibration.fit",
+        "kernalign.machines.calibration.TemperatureCalibration.fit",
         "kernalign.learners.uniform.UniformWeights.learn",
         "kernalign.learners.continuous_alignment.ContinuousAlignment.learn",
     ],

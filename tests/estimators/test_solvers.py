@@ -78,9 +78,8 @@ def test_all_rows_as_landmarks_are_kernel_ridge_regression(solver, weighted):
     values, vectors = np.linalg.eigh(K)
     phi = vectors * np.sqrt(np.maximum(values, 0))
     phi_test = model.kernel_(X_test, X) @ (vectors / np.sqrt(np.maximum(values, 1e-12)))
-    scaled = (y - model._offset) / model._spread
-    ridge = Ridge(alpha=1 / 10.0).fit(phi, scaled, sample_weight=weight)
-    naive = ridge.predict(phi_test) * model._spread + model._offset
+    ridge = Ridge(alpha=1 / 10.0).fit(phi, model.response_.forward(y), sample_weight=weight)
+    naive = model.response_.back(ridge.predict(phi_test))
     np.testing.assert_allclose(model.predict(X_test), naive, rtol=1e-3)
 
 

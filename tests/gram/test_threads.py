@@ -1,7 +1,6 @@
 """Threads change the time that sums take, and nothing else."""
 
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from threading import Event
 
 import numpy as np
@@ -130,7 +129,7 @@ def test_tasks_come_in_order_each_in_one_thread(threads):
         return number, inside, thread_count(), active_threads()
 
     with threadpool_limits(threads, user_api="blas"):
-        found = map_tasks([partial(task, number) for number in range(9)])
+        found = map_tasks(task, range(9))
         assert thread_count() == threads
     expected = threads if threads == 1 else 1
     assert found == [(number, [0, 2, 4], 1, expected) for number in range(9)]
@@ -138,17 +137,18 @@ def test_tasks_come_in_order_each_in_one_thread(threads):
 
 def test_tasks_see_the_configuration_of_their_caller():
     with threadpool_limits(2, user_api="blas"), config_context(working_memory=7):
-        assert map_tasks([lambda: get_config()["working_memory"]] * 3) == [7, 7, 7]
+        assert map_tasks(lambda _: get_config()["working_memory"], range(3)) == [7, 7, 7]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_errors_in_a_task_reach_the_caller(threads):
-    def fail():
-        raise ArithmeticError("task 1")
+    def fail(number):
+        if number == 1:
+            raise ArithmeticError("task 1")
 
     with threadpool_limits(threads, user_api="blas"):
         with pytest.raises(ArithmeticError, match="task 1"):
-            map_tasks([lambda: 0, fail, lambda: 2])
+            map_tasks(fail, range(3))
         assert thread_count() == threads
 
 

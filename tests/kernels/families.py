@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernalign.kernels import (
+    Additive,
     CustomFamily,
     Dirichlet,
     Family,
@@ -178,6 +179,11 @@ def dirichlet(train: Array, sigma: Array, X: Array, Z: Array) -> Array:
     return reference.dirichlet(X, Z, sigma[0])
 
 
+def additive(train: Array, weights: Array, X: Array, Z: Array) -> Array:
+    s = train.std(axis=0)
+    return reference.additive(X / s, Z / s, weights)
+
+
 def linear(train: Array, weights: Array, X: Array, Z: Array) -> Array:
     """sum_k w_k^2 x_k z_k / (d s_k^2), s_k the standard deviation on the training data."""
     s = np.sqrt(((train - train.mean(axis=0)) ** 2).mean(axis=0))
@@ -296,6 +302,7 @@ CASES = [
     Case("fourier-1d", Fourier(), fourier, frequencies, d=1, stationary=True),
     Case("dirichlet", Dirichlet(), dirichlet, frequencies, d=1, stationary=True),
     Case("linear", Linear(), linear, feature_weights),
+    Case("additive", Additive(), additive, feature_weights, stationary=True),
     Case("polynomial-1", Polynomial(1), polynomial(1), offset),
     Case("polynomial-2", Polynomial(), polynomial(2), offset),
     Case("polynomial-3", Polynomial(3), polynomial(3), offset),

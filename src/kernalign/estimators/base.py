@@ -13,40 +13,25 @@ from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_positive_values, is_integer
 from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
 from kernalign.estimators.losses import Loss
-from kernalign.estimators.outcome import choice_attributes, warn_if_parted, without_choice
+from kernalign.estimators.outcome import (
+    choice_attributes,
+    kernel_attributes,
+    warn_if_parted,
+    without_choice,
+)
 from kernalign.estimators.preselection import Preselection, preselect
 from kernalign.estimators.problem import Problem
+from kernalign.estimators.searched import SOLVED_ROWS, Searched, enough_folds, fit_searched
 from kernalign.estimators.selection import Selection, Split, select
 from kernalign.estimators.stages import OneStage, Stages, TwoStages
-from kernalign.learners import (
-    ContinuousAlignment,
-    ContinuousEvidence,
-    Learner,
-    ScreenedAlignment,
-)
+from kernalign.learners import KernelSearch, Learner
 from kernalign.machines.base import C_GRID, Machine
 from kernalign.rows import as_rows
 
 logger = logging.getLogger("kernalign.estimators")
 
-#: Strengths of the prior that features matter alike, for the kernels that the default tries: a
-#: careful one, and a bold one for the many rows or few features that allow it.
-CAREFUL, BOLD = 3.0, 0.3
 #: Solvers that take rows wherever they are.
 ELSEWHERE = ("nystroem", "fourier")
-
-
-def default_learners(n_features: int) -> list[Learner]:
-    """What is tried where the user names no learner, from the simplest to the most complex.
-
-    One bandwidth for all features, by alignment; then one for each: from what each says by itself,
-    and by evidence.
-    """
-    learners: list[Learner] = [ContinuousAlignment()]
-    if n_features > 1:
-        learners.append(ScreenedAlignment())
-        learners += [ContinuousEvidence(prior=p) for p in (CAREFUL, BOLD)]
-    return learners
 
 
 class KernelEstimator(BaseEstimator):
@@ -63,16 +48,6 @@ class KernelEstimator(BaseEstimator):
                     f"such as ContinuousAlignment(){self._also_allowed}. Got {learner!r} instead."
                 )
         return list(learners)
-
-
-def kernel_attributes(learner: Learner) -> dict[str, Any]:
-    """`learner_`, `kernel_`, `alignment_` and `history_` of a fitted learner."""
-    return {
-        "learner_": learner,
-        "kernel_": learner.kernel_,
-        "alignment_": learner.alignment_,
-        "history_": learner.history_,
-    }
 
 
 class KernelPredictor(KernelEstimator):
@@ -103,7 +78,7 @@ class KernelPredictor(KernelEstimator):
             wrong = "machine", "None, because others need the Gram matrix of all rows"
         elif not is_integer(self.cv) or self.cv < 2:
             wrong = "cv", "an int in [2, inf)"
-        elif any(learner.one_stage for learner in self._checked_learners(rows.shape[1])):
+        elif any(learner.one_stage for learner in self._checked_learners()):
             wrong = "learner", "a learner without a machine of its own, which needs all rows"
         if wrong:
             raise ValueError(
@@ -111,6 +86,23 @@ class KernelPredictor(KernelEstimator):
                 f"rows are not in memory. Got {getattr(self, wrong[0])!r} instead."
             )
         return X
+
+    def _search(self, problem: Problem, folds: Sequence[Split] | None) -> Searched | None:
+        """The default fit, where it is asked for: no machine, values of C or learner of one's own,
+        and rows for which the machine can be solved."""
+        values = self._values([])
+        given = None if isinstance(self.C, str) else float(values[0])
+        (learner, *others) = self._checked_learners()
+        solver = self._checked_solver([], [learner], problem)
+        searches = isinstance(learner, KernelSearch) and not others and self.machine is None
+        many = problem.remote or (self.solver == "auto" and len(problem) > SOLVED_ROWS)
+        if not searches or many or solver in ("nystroem", "fourier", "cg"):
+            return None
+        if given is not None and values.size > 1:
+            return None
+        if folds is not None and is_integer(self.cv):
+            folds = enough_folds(folds)
+        return fit_searched(learner, problem, folds, C=given, nested=self.nested)
 
     def _learn(
         self,
@@ -128,7 +120,7 @@ class KernelPredictor(KernelEstimator):
         unit : of the error, in which it is reported.
         """
         values = self._values(machines)
-        learners = self._checked_learners(problem.X.shape[1])
+        learners = self._checked_learners()
         solver = self._checked_solver(machines, learners, problem)
         sample: Preselection | None = None
         stages: Stages
@@ -166,9 +158,9 @@ class KernelPredictor(KernelEstimator):
             "solver_": stages.solver,
         }, chosen
 
-    def _checked_learners(self, n_features: int) -> list[Learner]:
+    def _checked_learners(self) -> list[Learner]:
         if self.learner is None:
-            return default_learners(n_features)
+            return [KernelSearch()]
         if not isinstance(self.learner, list | tuple):
             return self._checked([self.learner])
         if not self.learner:

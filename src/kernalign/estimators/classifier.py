@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,18 +14,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernalign._fitted import publish
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign._validation import is_integer
 from kernalign._warnings import SelectionWarning, find_stack_level
 from kernalign.estimators.base import KernelPredictor
-from kernalign.estimators.calibration import TemperatureCalibration
 from kernalign.estimators.folds import Split, class_folds, splits_of_used_rows
 from kernalign.estimators.linear import EXACT_ROWS
 from kernalign.estimators.losses import CLASSES, predicted_codes
 from kernalign.estimators.problem import Problem
+from kernalign.estimators.searched import searched_attributes
 from kernalign.gram.labels import class_target
 from kernalign.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
 from kernalign.machines.base import Machine
+from kernalign.machines.calibration import TemperatureCalibration
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
 
@@ -144,15 +146,29 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         folds = self._folds(X, y, used, classes)
         names = columns.get("feature_names_in_")
         problem = self._problem(as_rows(X).subset(used), y[used], weight[used], classes, names)
-        fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
-        judged, held_out = problem, chosen.held_out
-        if not chosen.places:
-            judged = problem.near(EXACT_ROWS)
-            held_out = fitted["model_"].outputs(judged.X)
+        fitted, judged, held_out = self._fitted(problem, machines, folds)
         calibration = TemperatureCalibration().fit(held_out, judged.y, judged.target.weight)
         fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
         publish(self, classes_=classes, calibration_=calibration, **columns, **fitted)
         return self
+
+    def _fitted(
+        self, problem: Problem, machines: list[Machine], folds: Sequence[Split] | None
+    ) -> tuple[dict[str, Any], Problem, Array]:
+        """Fitted attributes, and some rows with outputs that have not seen them, if there are."""
+        found = None if machines else self._search(problem, folds)
+        if found is not None:
+
+            def errors(index: IntArray, outputs: Array) -> Array:
+                return (predicted_codes(outputs) != problem.y[index]).astype(float)
+
+            error = found.error(errors, problem.weight)
+            return searched_attributes(found, error), problem, found.left_out
+        fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
+        if chosen.places:
+            return fitted, problem, chosen.held_out
+        judged = problem.near(EXACT_ROWS)
+        return fitted, judged, fitted["model_"].outputs(judged.X)
 
     def _problem(self, X: Any, y: Any, weight: Array, classes: Any, names: Any) -> Problem:
         codes = np.searchsorted(classes, y)

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from kernalign._fitted import publish
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count
-from kernalign.estimators.base import KernelEstimator, kernel_attributes
+from kernalign.estimators.base import KernelEstimator
+from kernalign.estimators.outcome import kernel_attributes
 from kernalign.features import choose_landmarks
 from kernalign.gram.labels import infer_target
 from kernalign.kernels import LearnedKernel

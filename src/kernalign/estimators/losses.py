@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.estimators.calibration import best_slopes, brier, margins
+from kernalign.machines.calibration import best_slopes, brier, margins
 
 #: A slope is fitted to so many rows, in so many steps: what decides is a comparison of losses, not
 #: the last digit of a slope.

@@ -12,10 +12,21 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.estimators.preselection import Preselection
 from kernalign.estimators.selection import Selection, path_records
 from kernalign.estimators.stages import Stages
+from kernalign.learners import Learner
 
 #: Alignments part when the one in training exceeds the one held out by this factor, by this much,
 #: and by this many standard deviations over folds.
 PARTED, MUCH, SURE = 2.0, 0.2, 2.0
+
+
+def kernel_attributes(learner: Learner) -> dict[str, Any]:
+    """`learner_`, `kernel_`, `alignment_` and `history_` of a fitted learner."""
+    return {
+        "learner_": learner,
+        "kernel_": learner.kernel_,
+        "alignment_": learner.alignment_,
+        "history_": learner.history_,
+    }
 
 
 def choice_attributes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,12 +11,14 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from kernalign._fitted import publish
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, is_integer
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.folds import Split, number_folds, splits_of_used_rows
 from kernalign.estimators.losses import NUMBERS
 from kernalign.estimators.problem import Problem
+from kernalign.estimators.response import Response, choose_response
+from kernalign.estimators.searched import searched_attributes
 from kernalign.gram import Target
 from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegressor
 from kernalign.machines.base import Machine
@@ -103,19 +106,50 @@ feature_names_in_ :
         X, used = self._placed(X), weight > 0
         folds = self._folds(X, y, used)
         y, weight = y[used], weight[used]
+        machines = self._machines()
+        response = Response.of(y, weight)
+        if self.learner is None and not machines:
+            response = choose_response(as_rows(X).subset(used), y, weight)
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
-        offset, spread = _location_and_spread(y, weight)
-        scaled = (y - offset) / spread
+        scaled = response.forward(y)
         target = Target(scaled[:, None], weight)
         names = columns.get("feature_names_in_")
         problem = Problem(as_rows(X).subset(used), scaled, target, weight, names)
-        with np.errstate(over="ignore"):
-            unit = float(np.float64(spread) ** 2)
-        machines = self._machines()
-        fitted, _ = self._learn(problem, machines, MACHINES["ridge"], folds, NUMBERS, unit)
+        found = None if machines else self._search(problem, folds)
+        if found is not None:
+            response = response.smeared(scaled - found.left_out)
+
+            def errors(index: IntArray, outputs: Array) -> Array:
+                return squared_errors(response.back(outputs), y[index])
+
+            fitted = searched_attributes(found, found.error(errors, weight))
+        else:
+            fitted, response = self._selected(problem, machines, folds, response, y)
         fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
-        publish(self, _offset=offset, _spread=spread, **columns, **fitted)
+        publish(self, response_=response, **columns, **fitted)
         return self
+
+    def _selected(
+        self,
+        problem: Problem,
+        machines: list[Machine],
+        folds: Sequence[Split],
+        response: Response,
+        y: Array,
+    ) -> tuple[dict[str, Any], Response]:
+        """Fitted attributes with C chosen on held-out rows, and the response's way back."""
+        with np.errstate(over="ignore"):
+            unit = float(np.float64(response.scale) ** 2)
+        fitted, chosen = self._learn(problem, machines, MACHINES["ridge"], folds, NUMBERS, unit)
+        known = np.isfinite(chosen.held_out)
+        if response.curve != "identity" and known.any():
+            outputs = chosen.held_out[known]
+            response = response.smeared(problem.y[known] - outputs)
+            errors = squared_errors(response.back(outputs), y[known])
+            share = problem.weight[known] / problem.weight[known].sum()
+            fitted["cv_error_"] = float(share @ errors)
+            fitted["cv_error_std_"] = float(np.std(errors) / np.sqrt(max(len(errors) - 1, 1)))
+        return fitted, response
 
     def _machines(self) -> list[Machine]:
         if self.machine is None:
@@ -142,15 +176,12 @@ feature_names_in_ :
     def predict(self, X: Any) -> Array:
         """The response of each row."""
         check_is_fitted(self)
-        outputs, spread, offset = self.model_.outputs, self._spread, self._offset
-        return of_rows(self, X, lambda rows: outputs(rows) * spread + offset)
+        outputs, back = self.model_.outputs, self.response_.back
+        return of_rows(self, X, lambda rows: back(outputs(rows)))
 
 
-def _location_and_spread(y: Array, weight: Array) -> tuple[float, float]:
-    """Weighted mean and standard deviation without overflow; spread 1 for a constant."""
-    size = float(np.abs(y).max()) or 1.0
-    scaled = y / size
-    mean = float(weight @ scaled / weight.sum())
-    spread = float(np.sqrt(weight @ (scaled - mean) ** 2 / weight.sum()))
-    # What rounding leaves of a constant is not a spread.
-    return mean * size, spread * size if spread > 1e-14 else 1.0
+def squared_errors(found: Array, y: Array) -> Array:
+    """Squared errors of each row; infinite where they overflow."""
+    with np.errstate(over="ignore"):
+        errors: Array = (found - y) ** 2
+    return errors

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,14 @@ class Target:
         """(n, c) labels -1/+1 of classes: one column for two, one against the rest for more."""
         assert self.classes, "a response has no signs"
         return self.values if self.values.shape[1] == 1 else 2 * self.values - 1
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """(n,) the class of each row, as a number."""
+        assert self.classes, "a response has no classes"
+        if self.values.shape[1] == 1:
+            return (self.values[:, 0] > 0).astype(np.intp)
+        return self.values.argmax(axis=1)
 
     def response(self) -> tuple[Array, Array]:
         """What a square loss without a constant fits (n, c), and the constant (c,) taken off it.

@@ -1,5 +1,6 @@
 """Continuous sets of kernels, one family a file, and the kernel learned from them."""
 
+from kernalign.kernels.additive import Additive
 from kernalign.kernels.any_of import AnyOf
 from kernalign.kernels.base import Family, FamilyMember, FeatureFamily, ScalarFamily, SearchSpace
 from kernalign.kernels.custom import CustomFamily
@@ -15,6 +16,7 @@ from kernalign.kernels.precomputed import GramMatrix
 from kernalign.kernels.rational_quadratic import RationalQuadratic
 
 __all__ = [
+    "Additive",
     "AnyOf",
     "CustomFamily",
     "Dirichlet",

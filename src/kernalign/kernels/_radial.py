@@ -80,6 +80,10 @@ class Radial(ScalarFamily):
         # dD / d log sigma = -2 D
         return np.array([-2 * np.vdot(A, D)])
 
+    def profile_and_slope(self, D: Array) -> tuple[Array, Array]:
+        K = self.profile(D)
+        return K, self.profile_slope(lambda: D, K)
+
     def _contract(self, A: Array, X: Array, Z: Array) -> Array:
         """sum_ij A_ij ((x_ik - z_jk) / s_k)^2 for each k: dD/dz_k with z_k = (s_k / sigma_k)^2."""
         s = self._feature_scale(X.shape[1])
@@ -189,6 +193,7 @@ class Radial(ScalarFamily):
         if not self.ard:
             return None
         tied = type(self)(**{**self.get_params(deep=False), "ard": False})
+        tied._units = self._units
         if hasattr(self, "_scale"):
             tied._scale = self._scale
         return tied

@@ -21,6 +21,7 @@ from sklearn.base import BaseEstimator, clone
 
 from kernalign._typing import Array
 from kernalign.kernels._columns import column_positions
+from kernalign.kernels.units import Units
 from kernalign.rows import columns_of
 
 #: (rows, columns, out) -> out: a number for each pair of a row and a column.
@@ -72,6 +73,10 @@ class Family(BaseEstimator, ABC):
     def __hash__(self) -> int:
         return hash(type(self))
 
+    #: How kernels of the family see a pair in one feature, if they see it through one sum over
+    #: features (`gram.packed`): "square", "absolute", "product" or "bump"; none otherwise.
+    pair_feature: str = ""
+
     # -- formula ------------------------------------------------------------------------------
 
     @abstractmethod
@@ -111,6 +116,14 @@ class Family(BaseEstimator, ABC):
     def untie(self, sigma: Array, p: int) -> Array:
         """The parameters of this family that equal the tied family's `sigma`."""
         return np.full(p, sigma[0])
+
+    def from_relevances(self, r: Array) -> Array:
+        """sigma of the kernel that sees sum_k r_k f(x_k, x'_k), f being its `pair_feature`."""
+        return self.from_search(r)
+
+    def profile_and_slope(self, D: Array) -> tuple[Array, Array]:
+        """The kernel as a function of that sum, and its derivative; D may be overwritten."""
+        raise NotImplementedError(f"{type(self).__name__} is no function of a sum over features.")
 
     def describe(self, sigma: Array) -> dict[str, float | list[float]]:
         """Parameters by name, as a person reads them."""
@@ -159,8 +172,19 @@ class Family(BaseEstimator, ABC):
         """Check parameters and set constants that depend on the family's columns of the data."""
         return
 
+    def in_units(self, units: Units) -> Self:
+        """The family on columns in units of their own, which `select` then converts to."""
+        copy: Self = clone(self)
+        copy._units = units
+        return copy
+
+    #: Units that the columns of the data are converted to, before any of them is selected.
+    _units: Units | None = None
+
     def select(self, X: Array) -> Array:
-        """The family's own columns of X."""
+        """The family's own columns of X, in the family's units."""
+        if self._units is not None:
+            X = self._units(X)
         if self.columns is None:
             return X
         columns = self.columns if isinstance(self.columns, slice) else list(self.columns)

@@ -35,6 +35,7 @@ class Gaussian(Radial):
            [0.368, 1.   ]])
     """
 
+    pair_feature = "square"
     semigroup = True
 
     def profile(self, D: Array) -> Array:

@@ -19,6 +19,7 @@ class Laplacian(Radial):
     (exp(-|x - x'|_2 / sigma) is Matern(nu=0.5).)
     """
 
+    pair_feature = "absolute"
     semigroup = True
     power = 1.0
     # The range of sigma has half as many octaves as with squared distances.

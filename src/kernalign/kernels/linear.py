@@ -20,6 +20,10 @@ class Linear(FeatureFamily):
     """
 
     parameter = "weight"
+    pair_feature = "product"
+
+    def from_relevances(self, r: Array) -> Array:
+        return np.sqrt(r)
 
     def __init__(self, *, columns: Sequence[int | str] | slice | None = None):
         self.columns = columns

@@ -19,6 +19,8 @@ class Matern(Radial):
     scikit-learn's Matern with length_scale = sigma.
     """
 
+    pair_feature = "square"
+
     def __init__(
         self,
         nu: float = 1.5,

@@ -6,6 +6,7 @@ from kernalign.learners.continuous_evidence import ContinuousEvidence
 from kernalign.learners.continuous_risk import ContinuousRisk
 from kernalign.learners.discrete_alignment import DiscreteAlignment
 from kernalign.learners.finite import FiniteLearner
+from kernalign.learners.kernel_search import KernelSearch
 from kernalign.learners.lp_norm_mkl import LpNormMKL
 from kernalign.learners.polynomial_mkl import PolynomialMKL
 from kernalign.learners.reweighted import Reweighted
@@ -20,6 +21,7 @@ __all__ = [
     "ContinuousRisk",
     "DiscreteAlignment",
     "FiniteLearner",
+    "KernelSearch",
     "Learned",
     "Learner",
     "LpNormMKL",

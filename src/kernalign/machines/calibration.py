@@ -65,7 +65,7 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
     low, high = (np.full(len(rows), end) for end in LOG_SLOPE)
 
     def loss(log_slope: Array) -> Array:
-        total: Array = _log_losses(unit, np.exp(log_slope)) @ weight
+        total: Array = log_losses(unit, np.exp(log_slope)) @ weight
         return total
 
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
@@ -94,13 +94,13 @@ def _two_more(rows: Array, weight: Array) -> Array:
 
 def brier(rows: Array, slopes: Array) -> Array:
     """Half the squared distance between probabilities and the truth: (values, rows), in [0, 1]."""
-    log_right = -_log_losses(rows, slopes)
+    log_right = -log_losses(rows, slopes)
     wrong = np.exp(slopes[:, None, None] * rows + log_right[:, :, None])
     found: Array = (wrong.sum(axis=2) ** 2 + (wrong**2).sum(axis=2)) / 2
     return found
 
 
-def _log_losses(rows: Array, slopes: Array) -> Array:
+def log_losses(rows: Array, slopes: Array) -> Array:
     """-log P(right class) = log(1 + sum_j exp(slope margin_j)): (values, rows)."""
     scaled = slopes[:, None, None] * rows
     if scaled.shape[2] == 1:

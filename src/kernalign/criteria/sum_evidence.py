@@ -1,0 +1,284 @@
+"""Evidence of a sum of kernels with one relevance for each feature, and all its derivatives.
+
+k = sum_f e^{s_f} kappa_f(r_f), A = k + h (c + nu diag(1/w)), h the mean diagonal of k: a constant
+kernel of the size of the others stands for the mean that a machine fits, and the noise nu is in
+units of the kernel. In nats of all N = sum w rows, as a mean over the c outputs,
+
+-log evidence = N/2 log(tr Y'A^-1 Y / Nc) + 1/2 log det A    (the scale of A at its best)
+
+and the prior that relevances of features are alike: sum_k log(1 + (u_k - mean u)^2) for u = log r,
+times its strength. Once one relevance has left the others it is free to leave them further.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.optimize import minimize
+
+from kernalign._typing import Array
+from kernalign.gram.packed import SUMS, PackedRows
+from kernalign.kernels import Family, FamilyMember
+
+#: Packed Gram matrix of a term, its diagonal, and the slope of its profile where it has one.
+Part = tuple[Array, Array, Array | None]
+#: The constant kernel, in units of the others. Without it leaving a row out would leak its label
+#: through the mean.
+CONSTANT = 1.0
+#: Ranges of log relevances, of log weights in units of the first, and of the noise.
+LOG_RELEVANCE, LOG_WEIGHT, NOISE = (-18.0, 6.0), (-9.0, 9.0), (1e-6, 1e3)
+#: A search ends where three steps together gain less than this many nats.
+FLAT = 0.3
+#: The smallest addition to the diagonal of a matrix that has no Cholesky factor, in units of it.
+JITTER = 1e-8
+
+
+@dataclass(frozen=True)
+class Term:
+    """e^s kappa(e^u) of one family; u has one entry for each feature, or one for all of them."""
+
+    family: Family
+    u: Array
+    s: float = 0.0
+
+    @property
+    def tied(self) -> bool:
+        return len(self.u) == 1
+
+    def member(self, d: int) -> FamilyMember:
+        """The kernel that, times `weight`, is this term on d features."""
+        u = self.u if self.family.pair_feature not in SUMS else self.u - self.u.max()
+        family = self.family.tied() if self.tied else None
+        sigma = self.family.from_relevances(np.exp(np.broadcast_to(u, (d,))))
+        return FamilyMember(self.family, sigma) if family is None else family.at(sigma[0])
+
+    @property
+    def weight(self) -> float:
+        """What `member` is multiplied by."""
+        if self.family.pair_feature not in SUMS:
+            return float(np.exp(self.s))
+        return float(np.exp(self.s + self.u.max()))
+
+
+@dataclass(frozen=True)
+class KernelSum:
+    """A sum of kernels and the log noise, in units of the sum's mean diagonal."""
+
+    terms: tuple[Term, ...]
+    log_noise: float
+
+    def size(self, d: int) -> float:
+        """The mean diagonal on d columns of unit spread."""
+        return float(sum(np.exp(term.s) * _own_size(term, d) for term in self.terms))
+
+
+def _own_size(term: Term, d: int) -> float:
+    if term.family.pair_feature not in SUMS:
+        return 1.0
+    return float(np.exp(np.broadcast_to(term.u, (d,))).sum())
+
+
+def prior(u: Array, strength: float) -> tuple[float, Array]:
+    """strength * sum_k log(1 + (u_k - mean u)^2) and its slope in u."""
+    r = u - u.mean()
+    pull = 2 * r / (1 + r * r)
+    return strength * float(np.log1p(r * r).sum()), strength * (pull - pull.mean())
+
+
+class SumEvidence:
+    """-log evidence - log prior as a function of all relevances, weights and the noise.
+
+    families, tied : of the terms, and whether the relevances of a term are one number.
+    strength : of the prior.
+    least_noise : the smallest noise that is searched.
+    """
+
+    def __init__(
+        self,
+        rows: PackedRows,
+        families: Sequence[Family],
+        tied: Sequence[bool],
+        strength: float,
+        least_noise: float = NOISE[0],
+    ):
+        self.rows, self.families, self.tied = rows, families, tied
+        self.strength, self.least_noise = strength, least_noise
+        self.sizes = [1 if one else rows.d for one in tied]
+        self.evaluations = 0
+
+    @classmethod
+    def like(
+        cls, rows: PackedRows, k: KernelSum, strength: float, least_noise: float = NOISE[0]
+    ) -> SumEvidence:
+        """The criterion over the families of a sum."""
+        families, tied = [term.family for term in k.terms], [term.tied for term in k.terms]
+        return cls(rows, families, tied, strength, least_noise)
+
+    # -- one vector for all parameters --------------------------------------------------------
+
+    def join(self, k: KernelSum) -> Array:
+        weights = [term.s - k.terms[0].s for term in k.terms[1:]]
+        return np.concatenate([*(term.u for term in k.terms), weights, [k.log_noise]])
+
+    def split(self, x: Array) -> KernelSum:
+        *u, rest = np.split(x, np.cumsum(self.sizes))
+        weights = [0.0, *rest[:-1].tolist()]
+        terms = zip(self.families, u, weights, strict=True)
+        return KernelSum(tuple(Term(*term) for term in terms), float(rest[-1]))
+
+    def bounds(self) -> Array:
+        noise = np.log([self.least_noise, NOISE[1]])
+        further = [LOG_WEIGHT] * (len(self.families) - 1)
+        return np.array([*[LOG_RELEVANCE] * sum(self.sizes), *further, noise])
+
+    # -- value and slope ----------------------------------------------------------------------
+
+    def parts(self, k: KernelSum) -> list[Part]:
+        """Packed Gram matrix and diagonal of each term, and the slope of its profile."""
+        rows = self.rows
+        found: list[Part] = []
+        for term in k.terms:
+            feature, r = term.family.pair_feature, np.exp(term.u)
+            D = rows.summed(feature, r)
+            if feature in SUMS:
+                own = rows.own(feature) @ np.broadcast_to(r, (rows.d,))
+                found.append((D, own, None))
+            else:
+                K, slope = term.family.profile_and_slope(D)
+                found.append((K, np.ones(rows.n), slope))
+        return found
+
+    def factor(self, k: KernelSum, parts: Sequence[Part]) -> tuple[Array, float]:
+        """The Cholesky factor of A, below the diagonal, and h."""
+        rows = self.rows
+        packed = np.zeros(len(rows.below), dtype=rows.precision)
+        diagonal = np.zeros(rows.n)
+        for term, (K, own, _) in zip(k.terms, parts, strict=True):
+            packed += rows.precision(np.exp(term.s)) * K
+            diagonal += np.exp(term.s) * own
+        h = float(rows.w @ diagonal) / rows.total
+        diagonal += h * (CONSTANT + np.exp(k.log_noise) / rows.w)
+        A = rows.matrix(packed + rows.precision(CONSTANT * h), diagonal)
+        return cholesky(A), h
+
+    def _value(self, L: Array, q: float, h: float, k: KernelSum) -> float:
+        """The criterion from the factor of A and q = tr Y'A^-1 Y."""
+        rows = self.rows
+        log_det = 2 * float(np.log(np.diagonal(L)).sum())
+        # A row of weight w counts as w equal rows, whose determinant has these factors besides.
+        extra = rows.total - rows.n
+        repeated = float(np.log(rows.w).sum()) + extra * (k.log_noise + np.log(h))
+        fit = rows.total * np.log(q / (rows.total * rows.Y.shape[1]))
+        value = 0.5 * (fit + log_det + repeated)
+        return value + sum(prior(term.u, self.strength)[0] for term in k.terms)
+
+    def value(self, k: KernelSum) -> float:
+        """-log evidence - log prior."""
+        L, h = self.factor(k, self.parts(k))
+        return self._value(L, self._solved(L)[1], h, k)
+
+    def _solved(self, L: Array) -> tuple[Array, float]:
+        a, _ = dpotrs(L, self.rows.Y, lower=1)
+        return a, max(float(np.vdot(a, self.rows.Y)), np.finfo(float).tiny)
+
+    def __call__(self, x: Array) -> tuple[float, Array]:
+        """The value and its gradient."""
+        self.evaluations += 1
+        rows, k = self.rows, self.split(x)
+        parts = self.parts(k)
+        L, h = self.factor(k, parts)
+        a, q = self._solved(L)
+        value = self._value(L, q, h, k)
+        # dV/dA = (A^-1 - (N/q) aa') / 2; an entry below the diagonal stands for two.
+        inverse, _ = dpotri(L, lower=1, overwrite_c=1)
+        G = dsyrk(-rows.total / q, a, beta=1.0, c=inverse, lower=1, overwrite_c=1)
+        off, on = rows.entries(G)
+        on *= 0.5
+        nu, extra = np.exp(k.log_noise), 0.5 * (rows.total - rows.n)
+        by_noise = nu * float(on @ (1 / rows.w))
+        # Noise and constant are in units of h, to which every diagonal entry adds its share.
+        by_h = by_noise + CONSTANT * (float(on.sum()) + float(off.sum(dtype=float))) + extra / h
+        on += by_h / rows.total * rows.w
+        slopes, by_weight = [], []
+        for term, part in zip(k.terms, parts, strict=True):
+            by_u, by_s = self._slopes(term, part, off, on)
+            slopes.append(by_u + prior(term.u, self.strength)[1])
+            by_weight.append(by_s)
+        return value, np.concatenate([*slopes, by_weight[1:], [h * by_noise + extra]])
+
+    def _slopes(self, term: Term, part: Part, off: Array, on: Array) -> tuple[Array, float]:
+        """d/du and d/ds of a term, given dV/dk off and on the diagonal."""
+        rows, (K, own, slope) = self.rows, part
+        feature, size = term.family.pair_feature, np.exp(term.s)
+        by_s = size * (float(off @ K) + float(on @ own))
+        if slope is not None:
+            by_r = rows.contracted(feature, off * slope, term.tied)
+        else:
+            diagonal = on @ rows.own(feature)
+            by_r = rows.contracted(feature, off, term.tied)
+            by_r = by_r + (diagonal.sum() if term.tied else diagonal)
+        return size * by_r * np.exp(term.u), by_s
+
+    # -- search -------------------------------------------------------------------------------
+
+    def minimise(self, start: KernelSum, iterations: int) -> tuple[KernelSum, float]:
+        """The sum that L-BFGS-B reaches from a start, and its evidence with the prior."""
+        bounds = self.bounds()
+        x0 = np.clip(self.join(start), bounds[:, 0], bounds[:, 1])
+        values: list[float] = []
+
+        def watch(intermediate_result: Any) -> None:
+            values.append(float(intermediate_result.fun))
+            if len(values) > 3 and values[-4] - values[-1] < FLAT:
+                raise StopIteration
+
+        limits = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "maxls": 8}
+        found = minimize(
+            self, x0, jac=True, method="L-BFGS-B", bounds=bounds, callback=watch, options=limits
+        )
+        return self.split(found.x), -float(found.fun)
+
+    def left_out(self, k: KernelSum) -> Array:
+        """Labels Y of each row as the machine that has not seen it predicts them."""
+        L, h = self.factor(k, self.parts(k))
+        a, _ = self._solved(L)
+        inverse, _ = dpotri(L, lower=1, overwrite_c=1)
+        nu = h * float(np.exp(k.log_noise))
+        return leave_one_out(self.rows.Y, a, np.diagonal(inverse), self.rows.w, nu)
+
+
+def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) -> Array:
+    """Outputs for each row without it, of the machine with A = K + noise diag(1/w), a = A^-1 Y.
+
+    inverse : (n,) the diagonal of A^-1. A row of weight w is w equal rows of which one is left
+    out: the diagonal of the inverse for w rows is (1 - 1/w) / noise + (A^-1)_ii / w^2. A row of
+    less weight is left out with all of it.
+    """
+    copies = np.maximum(w, 1.0)
+    own = (1 - 1 / copies) / noise + inverse / copies**2
+    missed: Array = a / (copies * own)[:, None]
+    return Y - missed
+
+
+def cholesky(A: Array) -> Array:
+    """The factor of A, below the diagonal, with as much added to the diagonal as it takes."""
+    n = len(A)
+    diagonal = A.ravel(order="K")[:: n + 1]
+    added = JITTER * float(np.abs(diagonal).mean())
+    while True:
+        L, failed = dpotrf(A, lower=1, clean=0, overwrite_a=0)
+        if not failed:
+            return L
+        diagonal += added
+        added *= 10
+
+
+def retied(k: KernelSum, d: int) -> KernelSum:
+    """The same kernels with one relevance for each of d features."""
+    terms = (replace(t, u=np.full(d, t.u[0])) if t.tied else t for t in k.terms)
+    return KernelSum(tuple(terms), k.log_noise)

@@ -1,0 +1,180 @@
+"""The response on the scale on which a Gaussian process explains it best.
+
+A skewed response is predicted on the scale of its root, its logarithm or its inverse hyperbolic
+sine where the evidence, with the Jacobian of the curve, says so. Predictions come back as means,
+not as medians: the mean of the inverse curve over leave-one-out residuals (Duan's smearing).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from kernalign._threads import map_tasks
+from kernalign._typing import Array
+from kernalign.criteria.sum_evidence import SumEvidence
+from kernalign.gram import Target
+from kernalign.gram.packed import PackedRows
+from kernalign.gram.sampling import rows_in_proportion
+from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
+from kernalign.kernels.units import Units, weighted_median
+from kernalign.rows import as_rows
+from kernalign.solvers.family_search import Effort, Found, best_of, tied_kernel, tied_kernels
+
+#: Rows on which curves are compared.
+ROWS = 200
+#: A curve must gain so many nats, and may raise the leave-one-out error of the response itself by
+#: no more than this factor.
+GAIN, WORST = 3.0, 1.05
+#: Residuals over which predictions are averaged, by their quantiles.
+QUANTILES = 21
+#: Predictions on the scale of the curve end so far beyond the training rows, in deviations.
+BEYOND = 0.5
+#: Kernels, of one bandwidth, that compare the curves.
+FAMILIES: tuple[Family, ...] = (
+    Linear(),
+    Additive(),
+    Gaussian(ard=True),
+    Matern(1.5, ard=True),
+    Laplacian(ard=True),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """g, its inverse and log g', for y in units of its own; and whether y must be positive."""
+
+    forward: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+    log_slope: Callable[[Array], Array]
+    positive: bool = False
+
+
+CURVES = {
+    "identity": Curve(lambda y: y, lambda t: t, np.zeros_like),
+    "root": Curve(np.sqrt, lambda t: np.maximum(t, 0.0) ** 2, lambda y: -np.log(4 * y) / 2, True),
+    "log": Curve(np.log, np.exp, lambda y: -np.log(y), True),
+    "asinh": Curve(np.arcsinh, np.sinh, lambda y: -np.log1p(y * y) / 2),
+}
+
+
+@dataclass(frozen=True)
+class Response:
+    """t = (g((y - centre) / unit) - offset) / spread, and back.
+
+    curve : the name of g.
+    low, high : the range of t over the training rows.
+    residuals : of t, over which predictions are averaged.
+    """
+
+    curve: str
+    centre: float
+    unit: float
+    offset: float
+    spread: float
+    low: float
+    high: float
+    residuals: tuple[float, ...] = (0.0,)
+
+    @classmethod
+    def of(cls, y: Array, weight: Array, curve: str = "identity") -> Response:
+        """The response in units of weighted mean zero and spread one; spread 1 for a constant."""
+        centre = float(weighted_median(y[:, None], weight)[0]) if curve == "asinh" else 0.0
+        share = weight / weight.sum()
+        # Neither a sum nor a square may overflow.
+        size = float(np.abs(y - centre).max()) or 1.0
+        unit = size if curve == "identity" else size * float(share @ (np.abs(y - centre) / size))
+        t = CURVES[curve].forward((y - centre) / unit)
+        offset = float(share @ t)
+        spread = float(np.sqrt(share @ (t - offset) ** 2))
+        # What rounding leaves of a constant is not a spread.
+        spread = spread if spread > 1e-14 else 1.0
+        t = (t - offset) / spread
+        return cls(curve, centre, unit, offset, spread, float(t.min()), float(t.max()))
+
+    @property
+    def scale(self) -> float:
+        """Units of y in one of t, where the curve is the identity."""
+        return self.spread * self.unit
+
+    def forward(self, y: Array) -> Array:
+        t = CURVES[self.curve].forward((y - self.centre) / self.unit)
+        return (t - self.offset) / self.spread
+
+    def log_slope(self, y: Array) -> Array:
+        """log dt/dy of each row."""
+        inner = CURVES[self.curve].log_slope((y - self.centre) / self.unit)
+        return inner - np.log(self.spread) - np.log(self.unit)
+
+    def back(self, t: Array) -> Array:
+        """The mean response where the machine says t."""
+        if self.curve == "identity":
+            return (t * self.spread + self.offset) * self.unit + self.centre
+        total = np.zeros_like(t)
+        for residual in self.residuals:
+            at = np.clip(t + residual, self.low - BEYOND, self.high + BEYOND)
+            total += CURVES[self.curve].back(at * self.spread + self.offset)
+        mean: Array = total / len(self.residuals) * self.unit + self.centre
+        return mean
+
+    def smeared(self, residuals: Array) -> Response:
+        """The response whose predictions are averaged over these residuals of t."""
+        if self.curve == "identity":
+            return self
+        found = np.quantile(residuals, (np.arange(QUANTILES) + 0.5) / QUANTILES)
+        return replace(self, residuals=tuple(found.tolist()))
+
+
+def choose_response(X: Any, y: Array, weight: Array) -> Response:
+    """The curve of largest evidence on a sample of rows, unless the response itself disagrees."""
+    plain = Response.of(y, weight)
+    target = Target(plain.forward(y)[:, None], weight)
+    curves = [name for name, curve in CURVES.items() if not curve.positive or y.min() > 0]
+    if not np.ptp(target.values) or len(np.unique(y)) < 3:
+        return plain
+    few = rows_in_proportion(target, ROWS, np.random.default_rng(0))
+    X = as_rows(X).take(few)
+    rows = PackedRows(Units.of(X, weight[few])(X), target.rows(few))
+    effort = Effort()
+    tied = tied_kernels(rows, FAMILIES, effort)
+    ranked = sorted(tied, key=lambda family: -tied[family].evidence)
+    judges = list(dict.fromkeys([*ranked[:2], FAMILIES[1]]))
+    responses = [plain, *(Response.of(y, weight, name) for name in curves[1:])]
+
+    def judged(response: Response) -> tuple[float, float]:
+        t = Target(response.forward(y[few])[:, None], weight[few])
+        on = rows if response is plain else rows.relabelled(t)
+        found = tied if response is plain else _near(on, judges, tied, effort)
+        return _judged(response, on, t, y[few], best_of(found), plain.unit)
+
+    return _simplest(responses, map_tasks(judged, responses))
+
+
+def _near(
+    rows: PackedRows, families: Sequence[Family], tied: dict[Family, Found], effort: Effort
+) -> dict[Family, Found]:
+    return {f: tied_kernel(rows, f, effort, tied[f].kernel) for f in families}
+
+
+def _judged(
+    response: Response, rows: PackedRows, target: Target, y: Array, best: Found, unit: float
+) -> tuple[float, float]:
+    """Evidence of y under a curve, and the leave-one-out error of y, in squares of `unit`."""
+    problem = SumEvidence.like(rows, best.kernel, 0.0)
+    mean = target.weight @ target.values[:, 0] / target.total
+    left_out = problem.left_out(best.kernel)[:, 0] + mean
+    smeared = response.smeared(target.values[:, 0] - left_out)
+    error = float(target.weight @ ((smeared.back(left_out) - y) / unit) ** 2)
+    evidence = best.evidence + float(target.weight @ response.log_slope(y))
+    return evidence, error
+
+
+def _simplest(responses: Sequence[Response], judged: Sequence[tuple[float, float]]) -> Response:
+    best, (evidence, error) = responses[0], judged[0]
+    for response, (nats, missed) in zip(responses[1:], judged[1:], strict=True):
+        if nats > evidence + GAIN and missed < WORST * error:
+            best, evidence, error = response, nats, min(error, missed)
+    return best

@@ -1,0 +1,178 @@
+"""The default fit: the kernel that a search finds, and a ridge machine at the noise that it finds.
+
+Nothing is chosen by cross-validation. Folds serve one purpose: they tell the error of the whole
+procedure, each by a search of its own that has not seen the rows that it is judged on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from kernalign._threads import map_tasks
+from kernalign._typing import Array, IntArray
+from kernalign.estimators.folds import Split
+from kernalign.estimators.outcome import kernel_attributes
+from kernalign.estimators.problem import Problem
+from kernalign.gram.sampling import rows_in_proportion
+from kernalign.learners import KernelSearch
+from kernalign.learners.base import Learned, generator
+from kernalign.machines.model import DualModel, Model
+from kernalign.machines.tuned_ridge import MOST_STEPS, ridge_model, tuned_ridge
+
+#: Up to this many rows the machine is solved for all of them, and its noise tuned on so many.
+SOLVED_ROWS, TUNED_ROWS = 5000, 2000
+#: Held-out rows that are enough to tell an error.
+JUDGED_ROWS = 1000
+MACHINE = "ridge regression"
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The machine on all rows.
+
+    C : 1 / noise, as for other machines.
+    left_out : (n,) or (n, c) outputs of the machine for each row without it; NaN where they are
+        not known.
+    """
+
+    model: DualModel
+    C: float
+    left_out: Array
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows that a fold held out, and the outputs for them."""
+
+    index: IntArray
+    outputs: Array
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a default fit found."""
+
+    learner: KernelSearch
+    model: Model
+    C: float
+    left_out: Array
+    held_out: list[HeldOut]
+
+    def error(self, errors: Any, weight: Array) -> tuple[float, float]:
+        """Weighted mean of errors(index, outputs) over held-out rows, and its standard error."""
+        if not self.held_out:
+            return float("nan"), float("nan")
+        found = np.concatenate([errors(part.index, part.outputs) for part in self.held_out])
+        of_rows = weight[np.concatenate([part.index for part in self.held_out])]
+        share = of_rows / of_rows.sum()
+        # Errors of a response of any size.
+        size = float(np.abs(found).max()) or 1.0
+        mean = float(share @ (found / size))
+        spread = float(share @ (found / size - mean) ** 2)
+        return mean * size, float(np.sqrt(spread / max(len(found) - 1, 1))) * size
+
+
+def fit_searched(
+    search: KernelSearch,
+    problem: Problem,
+    folds: Sequence[Split] | None,
+    *,
+    C: float | None,
+    nested: bool,
+) -> Searched:
+    """Search the kernel, train the machine, and hear what folds say of other rows.
+
+    C : given by the user; None to take what the search finds.
+    nested : search the kernel again in each fold.
+    """
+    learner = clone(search).fit_target(problem.X, problem.target, problem.feature_names)
+    of_folds = learner.for_folds()
+
+    def run(split: Split | None) -> Trained | HeldOut:
+        # The machine on all rows and the folds need nothing of each other.
+        if split is None:
+            return _trained(learner, problem, C)
+        train, test = split
+        rows = problem.rows(train)
+        found = of_folds.learn(rows.X, rows.target) if nested else _as_learned(learner)
+        model = _machine(found, rows, C)
+        outputs = model.predict(found.kernel(problem.X[test], rows.X))
+        return HeldOut(np.asarray(test), _flat(outputs))
+
+    trained, *held_out = map_tasks(run, [None, *(folds or ())])
+    assert isinstance(trained, Trained)
+    model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
+    parts = [part for part in held_out if isinstance(part, HeldOut)]
+    return Searched(learner, model, trained.C, trained.left_out, parts)
+
+
+def enough_folds(folds: Sequence[Split]) -> Sequence[Split]:
+    """The first folds that together hold out enough rows."""
+    held = np.cumsum([len(test) for _, test in folds])
+    return folds[: int(np.searchsorted(held, JUDGED_ROWS)) + 1]
+
+
+def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Trained:
+    kernel, target, n = learner.kernel_, problem.target, len(problem)
+    few = rows_in_proportion(target, TUNED_ROWS, generator(0))
+    K = kernel(problem.X[few])
+    size = float(target.weight[few] @ np.diagonal(K)) / float(target.weight[few].sum())
+    of_few = target.rows(few)
+    codes = of_few.codes if of_few.classes else None
+    log_noise = np.log(learner.noise_ if C is None else 1 / (C * size))
+    steps = MOST_STEPS if C is None else 0
+    tuned = tuned_ridge(K, of_few, float(log_noise), codes, steps)
+    left_out = np.full((n, tuned.left_out.shape[1]), np.nan)
+    left_out[few] = tuned.left_out
+    model = tuned.model
+    if len(few) < n:
+        model = ridge_model(kernel(problem.X), target, tuned.log_noise)
+    return Trained(model, 1 / (float(np.exp(tuned.log_noise)) * size), _flat(left_out))
+
+
+def _machine(found: Learned, rows: Problem, C: float | None) -> DualModel:
+    K = found.kernel(rows.X)
+    size = float(rows.target.weight @ np.diagonal(K)) / rows.target.total
+    noise = found.extra["noise_"] if C is None else 1 / (C * size)
+    return ridge_model(K, rows.target, float(np.log(noise)))
+
+
+def _as_learned(learner: KernelSearch) -> Learned:
+    extra = {"noise_": learner.noise_}
+    return Learned(learner.kernel_, learner.alignment_, [], extra=extra)
+
+
+def _flat(outputs: Array) -> Array:
+    """One column as none."""
+    return outputs[:, 0] if outputs.ndim == 2 and outputs.shape[1] == 1 else outputs
+
+
+def searched_attributes(found: Searched, error: tuple[float, float]) -> dict[str, Any]:
+    """Fitted attributes by name, as of other fits."""
+    mean, deviation = error
+    record = {
+        "learner": found.learner,
+        "machine": MACHINE,
+        "alignment": found.learner.alignment_,
+        "held_out_alignment": float("nan"),
+        "rows": found.model.n_rows,
+        "error": mean,
+        "C": found.C,
+        "chosen": True,
+    }
+    one = np.array([mean])
+    return {
+        "model_": found.model,
+        **kernel_attributes(found.learner),
+        "C_": found.C,
+        "cv_results_": {"C": np.array([found.C]), "error": one, "loss": one},
+        "path_": [record],
+        "cv_error_": mean,
+        "cv_error_std_": deviation,
+        "solver_": "exact",
+    }

@@ -1,0 +1,105 @@
+"""All pairs of a few hundred rows, feature by feature, for searches that visit them often.
+
+What kernels of many families see of a pair (i, j) is a weighted sum over features of one number
+each: sum_k r_k f(x_ik, x_jk) with relevances r. The numbers are computed once, for i < j, in single
+precision. A Gram matrix or a derivative by all relevances is then one matrix-vector product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.gram.target import Target
+from kernalign.kernels.additive import bump
+from kernalign.kernels.base import Family
+
+#: f of the difference of two features, by the name that a family declares (`pair_feature`).
+OF_DIFFERENCE: dict[str, Callable[[Array], Array]] = {
+    "square": np.square,
+    "absolute": np.abs,
+    "bump": bump,
+}
+#: Kernels of these are the sum itself; of the others, a function of it that is 1 at zero.
+SUMS = ("product", "bump")
+
+
+class PackedRows:
+    """Rows in their units, what their pairs look like, and their labels.
+
+    U : (n, d) rows.  Y : (n, c) centred labels; w : (n,) weights.
+    precision : of what is stored of the pairs.
+    """
+
+    def __init__(self, U: Array, target: Target, precision: Any = np.float32):
+        self.U = U
+        self.precision = np.dtype(precision).type
+        self.Y = np.asfortranarray(target.centred)
+        self.w = target.weight
+        self.total = target.total
+        self.n, self.d = U.shape
+        self.first, self.second = np.triu_indices(self.n, 1)
+        #: Where pair (i, j), i < j, lies below the diagonal of an (n, n) array in Fortran order.
+        self.below = self.first * self.n + self.second
+        self._pairs: dict[str, Array] = {}
+        self._sums: dict[str, Array] = {}
+
+    def relabelled(self, target: Target) -> PackedRows:
+        """The same rows with other labels."""
+        other = copy(self)
+        other.Y = np.asfortranarray(target.centred)
+        return other
+
+    def pairs(self, feature: str) -> Array:
+        """f(x_ik, x_jk): (d, pairs)."""
+        if feature not in self._pairs:
+            columns = np.ascontiguousarray(self.U.T, dtype=self.precision)
+            found = np.empty((self.d, len(self.first)), dtype=self.precision)
+            for column, out in zip(columns, found, strict=True):
+                x, z = column[self.first], column[self.second]
+                out[:] = x * z if feature == "product" else OF_DIFFERENCE[feature](x - z)
+            self._pairs[feature] = found
+        return self._pairs[feature]
+
+    def summed(self, feature: str, r: Array) -> Array:
+        """sum_k r_k f(x_ik, x_jk) of each pair; a single r is that of all features."""
+        if len(r) > 1:
+            return r.astype(self.precision) @ self.pairs(feature)
+        return self.precision(r[0]) * self._unit_sum(feature)
+
+    def contracted(self, feature: str, W: Array, tied: bool) -> Array:
+        """sum over pairs of W f for each feature, or for all features together."""
+        if tied:
+            return np.array([float(self._unit_sum(feature) @ W)])
+        return (self.pairs(feature) @ W).astype(float)
+
+    def _unit_sum(self, feature: str) -> Array:
+        if feature not in self._sums:
+            self._sums[feature] = np.ones(self.d, dtype=self.precision) @ self.pairs(feature)
+        return self._sums[feature]
+
+    def own(self, feature: str) -> Array:
+        """f(x_ik, x_ik): (n, d)."""
+        return self.U**2 if feature == "product" else np.ones_like(self.U)
+
+    def matrix(self, packed: Array, diagonal: Array) -> Array:
+        """The symmetric matrix with these entries, what is above its diagonal left undefined."""
+        A = np.empty((self.n, self.n), order="F")
+        memory = A.ravel(order="K")
+        memory[self.below] = packed
+        memory[:: self.n + 1] = diagonal
+        return A
+
+    def entries(self, A: Array) -> tuple[Array, Array]:
+        """Packed entries below the diagonal, and the diagonal."""
+        memory = A.ravel(order="K")
+        return memory[self.below].astype(self.precision), memory[:: self.n + 1].copy()
+
+
+def packable(family: Family) -> bool:
+    """Whether kernels of a family see a pair through one weighted sum over features."""
+    return bool(family.pair_feature)

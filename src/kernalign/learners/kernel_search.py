@@ -1,0 +1,338 @@
+"""A search over families as well as parameters, by evidence and leave-one-out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kernalign._threads import map_tasks
+from kernalign._typing import Array, IntArray
+from kernalign._validation import check_choice, check_count, check_number
+from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, prior
+from kernalign.gram import Target
+from kernalign.gram.centring import size_and_alignment
+from kernalign.gram.packed import PackedRows, packable
+from kernalign.gram.sampling import rows_in_proportion
+from kernalign.kernels import Family, FamilyMember, LearnedKernel
+from kernalign.kernels.units import Units
+from kernalign.learners.base import Learned, Learner, generator
+from kernalign.machines.tuned_ridge import class_score, ridge_at
+from kernalign.rows import as_rows
+from kernalign.solvers.callback import Callback, asked_to_stop, check_callback
+from kernalign.solvers.family_search import (
+    GROUPS,
+    RELEVANT,
+    SISTERS,
+    SUM,
+    TIED,
+    Effort,
+    Found,
+    best_of,
+    learn,
+    search,
+    simplest_enough,
+    tied_kernel,
+    tied_kernels,
+)
+
+#: Numbers in one array of features times pairs: tables of many columns are searched on fewer rows,
+#: but not on fewer than these.
+PAIR_NUMBERS, FEWEST_ROWS = 1e7, 250
+#: Labels of classes are no numbers that could be known exactly: the smallest noise, in units of
+#: the kernel.
+LEAST_CLASS_NOISE = 1e-3
+#: Rows that the units of columns are taken from, and others are sampled from.
+MOST_ROWS = 20_000
+#: A sample is not worth another look at more rows, unless these are so many times as many.
+MORE = 1.2
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Rows of a search: of the scan with one bandwidth, of the search of relevances and sums, of
+    the choice between the kernels on the path, and of the last steps; and those steps."""
+
+    scan: int = 200
+    search: int = 500
+    judge: int = 1000
+    refine: int = 1000
+    refine_steps: int = 5
+
+
+SIZES = {
+    "full": (Sizes(), Effort()),
+    "quick": (
+        Sizes(search=200, judge=200, refine=200, refine_steps=0),
+        Effort(race=5, settle=8, max_terms=2),
+    ),
+}
+
+
+class KernelSearch(Learner):
+    """Find the families, relevances and weights of a kernel by evidence, from simple to rich.
+
+    What `KernelClassifier()` and `KernelRegressor()` learn their kernel with. Each family is tried
+    with one bandwidth, the best with one relevance for each feature, and sums of them while the
+    evidence of a Gaussian process gains enough. For classes, leave-one-out predictions have a say.
+    Columns are taken in units of their own: multiplying a column by a number changes nothing.
+
+    Parameters
+    ----------
+    families : sequence of Family, optional
+        The families to search, with `ard=True`: any of `Linear`, `Additive`, `Gaussian`, `Matern`
+        and `Laplacian`, which is also the default.
+    prior : float
+        Strength of the prior that features matter alike.
+    max_kernels : int
+        Kernels in a sum.
+    effort : {"full", "quick"}
+        "quick" looks at fewer rows and takes fewer steps, for a tenth of the time.
+    random_state : int, RandomState or None
+        Sampling of rows.
+    callback : function of one record, optional
+        Called with each record of `history_`; raising StopIteration ends the search there.
+
+    Attributes
+    ----------
+    kernel_ : LearnedKernel
+    noise_ : float
+        Variance of the noise, in units of the kernel's mean diagonal.
+    units_ : Units
+        Of the columns.
+    rows_ : array
+        Positions of the rows that were looked at.
+    alignment_ : float
+        Centred alignment of `kernel_` on the rows that chose it; it is not what was maximised.
+    objective_ : float
+        Evidence of the kernel in nats, with the prior.
+    history_ : list of dict
+        One record for each kernel on the way: `stage` ("tied", "relevant" or "sum"), `kernel`,
+        `noise`, `objective`, and the `score` of those that were compared in the end.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernalign import KernelSearch
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 3))
+    >>> learner = KernelSearch().fit(X, np.sin(2 * X[:, 0]))
+    >>> relevance = learner.kernel_.kernels[0].family.relevance(learner.kernel_.kernels[0].sigma, 3)
+    >>> bool(relevance[0] > 10 * relevance[1:].max())
+    True
+    """
+
+    objective_name = "evidence, in nats"
+    streams = True
+
+    def __init__(
+        self,
+        families: Sequence[Family] | None = None,
+        *,
+        prior: float = 3.0,
+        max_kernels: int = 3,
+        effort: str = "full",
+        random_state: Any = 0,
+        callback: Callback | None = None,
+    ):
+        self.families = families
+        self.prior = prior
+        self.max_kernels = max_kernels
+        self.effort = effort
+        self.random_state = random_state
+        self.callback = callback
+
+    def for_folds(self) -> KernelSearch:
+        copy: KernelSearch = super().for_folds()
+        copy.effort = "quick"
+        return copy
+
+    def learn(
+        self, X: Array, target: Target, feature_names: Sequence[str] | None = None
+    ) -> Learned:
+        sizes, effort = self._settings(target)
+        groups = self._groups()
+        rng = generator(self.random_state)
+        known = rows_in_proportion(target, MOST_ROWS, rng)
+        X, target = as_rows(X).take(known), target.rows(known)
+        sample = _Sample(X, target, rng)
+        affordable = max(FEWEST_ROWS, int(np.sqrt(2 * PAIR_NUMBERS / X.shape[1])))
+        picked = sample.rows(min(sizes.search, affordable))
+        few = picked if len(picked) <= 1.5 * sizes.scan else sample.among(picked, sizes.scan)
+        units, tied = _scanned(sample, few, groups, effort)
+        rows = sample.packed(units, picked)
+        path = search(rows, tied, groups, effort, known=len(few) == len(picked))
+        history = _records(path, units)
+        order = {id(found): t for t, found in enumerate(path)}
+        stopped = any(asked_to_stop(self.callback, record) for record in history)
+        judge = sample.rows(sizes.judge)
+        if len(judge) > MORE * rows.n:
+            path = _shortlist(path, rows, target.rows(picked), effort)
+        scores = _scores(path, units(X[judge]), target.rows(judge), effort)
+        for found, score in zip(path, scores, strict=True):
+            history[order[id(found)]]["score"] = score
+        chosen = simplest_enough(path, scores, effort.gain)
+        more = sample.rows(min(sizes.refine, affordable))
+        if sizes.refine_steps and len(more) > MORE * rows.n and not stopped:
+            refined = sample.packed(units, more)
+            chosen = learn(refined, chosen.kernel, sizes.refine_steps, effort, chosen.stage)
+        kernel, alignment = _normalised(chosen.kernel, units, X[judge], target.rows(judge))
+        return Learned(
+            kernel=kernel,
+            alignment=alignment,
+            history=history,
+            objective=chosen.evidence,
+            extra={
+                "noise_": float(np.exp(chosen.kernel.log_noise)),
+                "units_": units,
+                "rows_": known[np.unique(np.concatenate([picked, judge, more]))],
+            },
+        )
+
+    def _settings(self, target: Target) -> tuple[Sizes, Effort]:
+        check_number(self, "prior", 0, closed=True)
+        check_count(self, "max_kernels")
+        check_choice(self, "effort", tuple(SIZES))
+        check_callback(self, self.callback)
+        sizes, effort = SIZES[self.effort]
+        return sizes, Effort(
+            prior=float(self.prior),
+            max_terms=min(int(self.max_kernels), effort.max_terms),
+            race=effort.race,
+            settle=effort.settle,
+            least_noise=LEAST_CLASS_NOISE if target.classes else NOISE[0],
+        )
+
+    def _groups(self) -> Sequence[Sequence[Family]]:
+        """Families in groups that answer to the same relevances."""
+        if self.families is None:
+            return GROUPS
+        given = self.families if isinstance(self.families, Sequence) else [self.families]
+        for family in given:
+            if not isinstance(family, Family) or not packable(family):
+                raise ValueError(
+                    "The 'families' parameter of KernelSearch must list families among Linear(), "
+                    "Additive(), Gaussian(ard=True), Matern(ard=True) and Laplacian(ard=True). "
+                    f"Got {family!r}."
+                )
+        found: dict[str, list[Family]] = {}
+        for family in given:
+            found.setdefault(family.pair_feature, []).append(family)
+        return list(found.values())
+
+
+class _Sample:
+    """Rows to take samples of, each class in proportion."""
+
+    def __init__(self, X: Array, target: Target, rng: np.random.Generator):
+        self.X, self.target, self.rng = X, target, rng
+
+    def rows(self, most: int) -> IntArray:
+        return rows_in_proportion(self.target, most, self.rng)
+
+    def among(self, rows: IntArray, most: int) -> IntArray:
+        return rows[rows_in_proportion(self.target.rows(rows), most, self.rng)]
+
+    def packed(self, units: Units, rows: IntArray) -> PackedRows:
+        return PackedRows(units(self.X[rows]), self.target.rows(rows))
+
+
+def _scanned(
+    sample: _Sample, few: IntArray, groups: Sequence[Sequence[Family]], effort: Effort
+) -> tuple[Units, dict[Family, Found]]:
+    """Plain or squashed columns by evidence, and the best kernels of one bandwidth on them."""
+    X, weight = sample.X, sample.target.weight
+    plain = Units.of(X, weight)
+    scanned = [f for group in groups for f in group if f not in SISTERS or len(group) == 1]
+    tied = tied_kernels(sample.packed(plain, few), scanned, effort)
+    squashed = Units.of(X, weight, squashed=True)
+    rows = sample.packed(squashed, few)
+    judges = sorted(tied, key=lambda f: -tied[f].evidence)[:2]
+
+    def near(family: Family) -> Found:
+        return tied_kernel(rows, family, effort, tied[family].kernel)
+
+    found = dict(zip(judges, map_tasks(near, judges), strict=True))
+    if best_of(found).evidence <= best_of(tied).evidence + effort.gain:
+        return plain, tied
+    return squashed, {f: found[f] if f in found else near(f) for f in tied}
+
+
+def _records(path: Sequence[Found], units: Units) -> list[dict[str, Any]]:
+    """What `history_` and a callback are told of the kernels on the path."""
+    return [
+        {
+            "iteration": t + 1,
+            "stage": found.stage,
+            "kernel": _combination(found.kernel, units),
+            "noise": float(np.exp(found.kernel.log_noise)),
+            "objective": found.evidence,
+        }
+        for t, found in enumerate(path)
+    ]
+
+
+def _combination(k: KernelSum, units: Units) -> LearnedKernel:
+    """The sum as a kernel of columns as they are."""
+    d = len(units.centre)
+    members = [term.member(d) for term in k.terms]
+    kernels = [FamilyMember(m.family.in_units(units), m.sigma) for m in members]
+    return LearnedKernel(kernels, np.array([term.weight for term in k.terms]))
+
+
+def _normalised(
+    k: KernelSum, units: Units, U: Array, target: Target
+) -> tuple[LearnedKernel, float]:
+    """The kernel with mean centred diagonal one on some rows, and its alignment there."""
+    kernel = _combination(k, units)
+    size, alignment = size_and_alignment(kernel(U), target)
+    return LearnedKernel(kernel.kernels, kernel.weights / size), alignment
+
+
+def _shortlist(
+    path: Sequence[Found], rows: PackedRows, target: Target, effort: Effort
+) -> list[Found]:
+    """The best tied kernel, the best two relevant ones and the best sum, on the searched rows."""
+    trust = _trust(max(path, key=lambda one: one.evidence), target)
+
+    def score(found: Found) -> float:
+        if not target.classes:
+            return found.evidence
+        problem = SumEvidence.like(rows, found.kernel, 0.0, effort.least_noise)
+        left_out = problem.left_out(found.kernel)
+        return trust * found.evidence + class_score(left_out, target.codes, target.weight)
+
+    ranked = sorted(path, key=score, reverse=True)
+    numbers = {TIED: 1, RELEVANT: 2, SUM: 1}
+    return [f for stage, m in numbers.items() for f in [r for r in ranked if r.stage == stage][:m]]
+
+
+def _scores(path: Sequence[Found], U: Array, target: Target, effort: Effort) -> list[float]:
+    """Evidence of each kernel, for classes with leave-one-out log-probability, on some rows."""
+
+    def judged(found: Found) -> tuple[float, float]:
+        d = U.shape[1]
+        members = [term.member(d) for term in found.kernel.terms]
+        kernel = LearnedKernel(members, np.array([term.weight for term in found.kernel.terms]))
+        fitted = ridge_at(kernel(U), target, found.kernel.log_noise)
+        believed = sum(prior(term.u, effort.prior)[0] for term in found.kernel.terms)
+        if not target.classes:
+            return fitted.evidence - believed, 0.0
+        left_out = class_score(fitted.left_out, target.codes, target.weight)
+        return fitted.evidence - believed, left_out
+
+    pairs = map_tasks(judged, path)
+    boldest = path[int(np.argmax([evidence for evidence, _ in pairs]))]
+    trust = _trust(boldest, target)
+    return [trust * evidence + left_out for evidence, left_out in pairs]
+
+
+def _trust(boldest: Found, target: Target) -> float:
+    """Whether evidence has a say beside leave-one-out.
+
+    Not where, for classes, it wants less noise than it may have: it then prefers to interpolate.
+    """
+    low = boldest.kernel.log_noise < np.log(2 * LEAST_CLASS_NOISE)
+    return 0.0 if target.classes and low else 1.0

@@ -1,0 +1,151 @@
+"""Kernel ridge regression that finds its own noise, with leave-one-out outputs in closed form.
+
+A = K + h (c + nu diag(1/w)) as in `criteria.sum_evidence`: the constant kernel c stands for the
+mean, h is the mean diagonal of K. One inverse gives the machine, its evidence, and the outputs for
+each row of the machine that has not seen it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dpotri, dpotrs
+
+from kernalign._typing import Array, IntArray
+from kernalign.criteria.sum_evidence import CONSTANT, cholesky, leave_one_out
+from kernalign.gram import Target
+from kernalign.machines.calibration import best_slopes, log_losses, margins
+from kernalign.machines.model import DualModel
+
+#: Factor between values of the noise that classes are tried with; what another value must gain in
+#: leave-one-out log-probability, in nats; and what the way to it may lose: it is often flat.
+FACTOR, STEP_GAIN, PLATEAU = 4.0, 1.0, 0.5
+#: Changes of the noise that are tried at most, in each direction; of numbers, factorisations.
+MOST_STEPS, FACTORISATIONS = 5, 3
+#: Range of the noise, in units of the kernel.
+LOWEST, HIGHEST = 1e-9, 1e4
+
+
+@dataclass(frozen=True)
+class TunedRidge:
+    """The machine at one noise.
+
+    model : coefficients and constant.
+    left_out : (n, c) outputs for each row of the machine that has not seen it.
+    evidence : in nats; slope : its derivative by the log noise.
+    """
+
+    log_noise: float
+    model: DualModel
+    left_out: Array
+    evidence: float
+    slope: float
+
+
+@dataclass(frozen=True)
+class _System:
+    """A and its Cholesky factor, the solution a = A^-1 Y and what it was made of."""
+
+    L: Array
+    a: Array
+    noise: float
+    model: DualModel
+
+
+def _solved(K: Array, target: Target, log_noise: float) -> _System:
+    """The machine at one noise, in units of the mean diagonal of K, which is overwritten."""
+    w, N = target.weight, target.total
+    n = len(K)
+    h = float(w @ np.diagonal(K)) / N or 1.0
+    noise, constant = float(np.exp(log_noise)) * h, CONSTANT * h
+    A = np.asfortranarray(K)
+    A += constant
+    A.ravel(order="K")[:: n + 1] += noise / w
+    L = cholesky(A)
+    a, _ = dpotrs(L, np.asfortranarray(target.centred), lower=1)
+    mean = w @ target.values / N
+    return _System(L, a, noise, DualModel(a, mean + constant * a.sum(axis=0)))
+
+
+def ridge_model(K: Array, target: Target, log_noise: float) -> DualModel:
+    """The machine at one noise, in units of the mean diagonal of K, which is overwritten."""
+    return _solved(K, target, log_noise).model
+
+
+def ridge_at(K: Array, target: Target, log_noise: float) -> TunedRidge:
+    """The same with all that an inverse tells of it."""
+    found = _solved(K, target, log_noise)
+    Y, w, N = target.centred, target.weight, target.total
+    (n, c), a, noise = Y.shape, found.a, found.noise
+    q = max(float(np.vdot(a, Y)), np.finfo(float).tiny)
+    log_det = 2 * float(np.log(np.diagonal(found.L)).sum())
+    repeated = float(np.log(w).sum()) + (N - n) * np.log(noise)
+    evidence = -0.5 * (N * np.log(q / (N * c)) + log_det + repeated)
+    inverse, _ = dpotri(found.L, lower=1, overwrite_c=1)
+    own = np.diagonal(inverse).copy()
+    slope = -0.5 * (noise * float((own - N / q * (a * a).sum(axis=1)) @ (1 / w)) + N - n)
+    left_out = w @ target.values / N + leave_one_out(Y, a, own, w, noise)
+    return TunedRidge(log_noise, found.model, left_out, evidence, slope)
+
+
+def tuned_ridge(
+    K: Array,
+    target: Target,
+    log_noise: float,
+    codes: IntArray | None = None,
+    steps: int = MOST_STEPS,
+) -> TunedRidge:
+    """The machine with the noise tuned from a first value.
+
+    Numbers: secant steps up the evidence. Classes, by their `codes`: factors of four up, then down,
+    as long as the leave-one-out log-probability of the classes hardly falls.
+
+    steps : changes of the noise at most.
+    """
+    first = ridge_at(K.copy(), target, log_noise)
+    if codes is None:
+        return _up_the_evidence(K, target, first, steps)
+    return _better_classes(K, target, codes, first, steps)
+
+
+def class_score(left_out: Array, codes: IntArray, weight: Array) -> float:
+    """Log-probability of the classes under calibrated leave-one-out outputs, in nats."""
+    decision = left_out[:, 0] if left_out.shape[1] == 1 else left_out
+    rows = margins(decision[None], codes)
+    losses = log_losses(rows, best_slopes(rows, weight))
+    return -float(losses[0] @ weight)
+
+
+def _better_classes(
+    K: Array, target: Target, codes: IntArray, first: TunedRidge, steps: int
+) -> TunedRidge:
+    start = class_score(first.left_out, codes, target.weight)
+    best, score = first, start
+    for direction in (1, -1):
+        for step in range(1, steps + 1):
+            log_noise = first.log_noise + direction * step * np.log(FACTOR)
+            new = ridge_at(K.copy(), target, float(log_noise))
+            value = class_score(new.left_out, codes, target.weight)
+            if value > score:
+                best, score = new, value
+            elif value < score - PLATEAU:
+                break
+        if score > start + STEP_GAIN:
+            return best
+    return first
+
+
+def _up_the_evidence(K: Array, target: Target, first: TunedRidge, steps: int) -> TunedRidge:
+    seen = [first]
+    while len(seen) < min(steps, FACTORISATIONS) and abs(seen[-1].slope) > 0.5:
+        new = seen[-1]
+        step = float(np.sign(new.slope)) * min(1.0, abs(new.slope) / (0.1 * target.total))
+        if len(seen) > 1:
+            between = new.log_noise - seen[-2].log_noise
+            if (new.slope - seen[-2].slope) * between < 0:
+                step = -new.slope * between / (new.slope - seen[-2].slope)
+                step = float(np.clip(step, -2.0, 2.0))
+        log_noise = float(np.clip(new.log_noise + step, np.log(LOWEST), np.log(HIGHEST)))
+        seen.append(ridge_at(K.copy(), target, log_noise))
+    return max(seen, key=lambda one: one.evidence)

@@ -1,0 +1,216 @@
+"""The paper's loop over families as well as parameters, with evidence in the place of alignment.
+
+1. tied       the best kernel of each family with one bandwidth, on a few rows
+2. relevant   in each group of families the best one, with one relevance for each feature;
+              the winner is searched further, as are its relevances in its sister families
+3. sum        while evidence gains enough: add the kernel that promises most, all parameters anew
+4. choose     by evidence (numbers), or by evidence and leave-one-out log-probability (classes),
+              the simplest of tied, relevant and sum unless a richer one gains enough
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernalign._threads import map_tasks
+from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, Term, retied
+from kernalign.gram.packed import SUMS, PackedRows
+from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
+
+#: Groups of families. Those of a group answer to the same relevances: smooth in single features,
+#: smooth in all together, rough.
+GROUPS: tuple[tuple[Family, ...], ...] = (
+    (Linear(), Additive()),
+    (Gaussian(ard=True), Matern(2.5, ard=True), Matern(1.5, ard=True)),
+    (Laplacian(ard=True),),
+)
+#: Families that are tried only in the place of another of their group.
+SISTERS: tuple[Family, ...] = (Matern(2.5, ard=True),)
+#: Starts of the scan: mean distances of two rows in units of the kernel, and noise.
+SCALES, FIRST_NOISE = (0.1, 0.5, 2.0), (0.01, 0.3)
+#: Mean of |x - x'|^2 and of |x - x'| of one standardised normal feature.
+MEAN_SQUARE, MEAN_ABSOLUTE = 2.0, 1.13
+#: Sizes at which a new kernel is tried, in units of the sum so far.
+SHARES = (0.1, 1.0)
+
+TIED, RELEVANT, SUM = "tied", "relevant", "sum"
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How far a search goes.
+
+    prior : strength of the prior that relevances are alike.
+    gain : nats that a richer kernel, other units or a curve of the response must gain.
+    max_terms : kernels in a sum.
+    race, settle : steps of each group's best family, and of the winner.
+    least_noise : the smallest noise; labels of classes are no numbers that could be known exactly.
+    """
+
+    prior: float = 3.0
+    gain: float = 3.0
+    max_terms: int = 3
+    race: int = 8
+    settle: int = 30
+    least_noise: float = NOISE[0]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A kernel on the way, the stage that found it and its evidence with the prior, in nats."""
+
+    kernel: KernelSum
+    evidence: float
+    stage: str
+
+
+def learn(rows: PackedRows, start: KernelSum, iterations: int, effort: Effort, stage: str) -> Found:
+    """The local optimum of the evidence near a kernel."""
+    problem = SumEvidence.like(rows, start, effort.prior, effort.least_noise)
+    return Found(*problem.minimise(start, iterations), stage)
+
+
+# -- one bandwidth ----------------------------------------------------------------------------
+
+
+def tied_kernels(
+    rows: PackedRows, families: Sequence[Family], effort: Effort
+) -> dict[Family, Found]:
+    """The best kernel of each family with one bandwidth."""
+    found = map_tasks(lambda family: tied_kernel(rows, family, effort), families)
+    return dict(zip(families, found, strict=True))
+
+
+def tied_kernel(
+    rows: PackedRows, family: Family, effort: Effort, near: KernelSum | None = None
+) -> Found:
+    """The best kernel of one bandwidth: from a coarse scan, or near another kernel."""
+    problem = SumEvidence(rows, [family], [True], 0.0, effort.least_noise)
+    steps = effort.race // 2
+    if near is None:
+        starts = [_start(family, rows.d, c, v) for c in _scales(family) for v in FIRST_NOISE]
+        near, steps = min(starts, key=problem.value), 2 * steps
+    return Found(*problem.minimise(near, steps), TIED)
+
+
+def _scales(family: Family) -> tuple[float, ...]:
+    # The scale of a sum is that of the labels, which is at its best anyway.
+    return (1.0,) if family.pair_feature in SUMS else SCALES
+
+
+def _start(family: Family, d: int, scale: float, noise: float) -> KernelSum:
+    """One bandwidth at which the mean distance of two rows is `scale`."""
+    usual = {"square": MEAN_SQUARE, "absolute": MEAN_ABSOLUTE}.get(family.pair_feature, 1.0)
+    return KernelSum((Term(family, np.log([scale / (usual * d)])),), float(np.log(noise)))
+
+
+def best_of(found: Mapping[Family, Found], families: Sequence[Family] | None = None) -> Found:
+    """The one of largest evidence."""
+    return max((found[f] for f in families or found if f in found), key=lambda one: one.evidence)
+
+
+# -- one relevance for each feature, and sums -------------------------------------------------
+
+
+def search(
+    rows: PackedRows,
+    tied: Mapping[Family, Found],
+    groups: Sequence[Sequence[Family]],
+    effort: Effort,
+    *,
+    known: bool,
+) -> list[Found]:
+    """Kernels from the simplest to the richest.
+
+    tied : the best kernels with one bandwidth; known : whether they were found on these rows.
+    """
+    leads = [best_of(tied, group) for group in groups if any(f in tied for f in group)]
+
+    def race(lead: Found) -> tuple[Found, Found]:
+        if not known:
+            lead = learn(rows, lead.kernel, effort.race // 2, effort, TIED)
+        start = retied(lead.kernel, rows.d)
+        # From the valley where all is noise no relevance can be seen.
+        start = replace(start, log_noise=min(start.log_noise, 0.0))
+        return lead, learn(rows, start, effort.race, effort, RELEVANT)
+
+    raced = map_tasks(race, leads)
+    path = [lead for lead, _ in raced]
+    ranked = sorted((own for _, own in raced), key=lambda one: -one.evidence)
+    group = next(g for g in groups if ranked[0].kernel.terms[0].family in g)
+    start = _best_sister(rows, ranked[0], group, effort)
+    ranked[0] = learn(rows, start, effort.settle, effort, RELEVANT)
+    path += ranked
+    others = [one.kernel.terms[0] for one in ranked[1:]]
+    others += [one.kernel.terms[0] for one in tied.values()]
+    best = max(path, key=lambda one: one.evidence)
+    return path + grow(rows, best, others, effort)
+
+
+def _best_sister(
+    rows: PackedRows, found: Found, group: Sequence[Family], effort: Effort
+) -> KernelSum:
+    """The same relevances in another family of the group, if evidence prefers it."""
+    (term,) = found.kernel.terms
+    options = [(-found.evidence, found.kernel)]
+    for family in group:
+        if family != term.family and family.pair_feature == term.family.pair_feature:
+            kernel = replace(found.kernel, terms=(replace(term, family=family),))
+            problem = SumEvidence.like(rows, kernel, effort.prior, effort.least_noise)
+            options.append((problem.value(kernel), kernel))
+    return min(options, key=lambda option: option[0])[1]
+
+
+def grow(rows: PackedRows, best: Found, candidates: Sequence[Term], effort: Effort) -> list[Found]:
+    """Add the kernel that promises most, while evidence gains enough."""
+    path: list[Found] = []
+    while len(best.kernel.terms) < effort.max_terms:
+        starts = _promising(rows, best.kernel, candidates, effort)
+        if not starts:
+            break
+        tried = map_tasks(lambda k: learn(rows, k, effort.race, effort, SUM), starts)
+        top = max(tried, key=lambda one: one.evidence)
+        if top.evidence < best.evidence + effort.gain:
+            break
+        best = learn(rows, top.kernel, effort.settle, effort, SUM)
+        path.append(best)
+    return path
+
+
+def _promising(
+    rows: PackedRows, kernel: KernelSum, candidates: Sequence[Term], effort: Effort
+) -> list[KernelSum]:
+    """The two families whose kernels, added as they are, leave the largest evidence."""
+    used = {term.family for term in kernel.terms}
+    tried: dict[Family, tuple[float, KernelSum]] = {}
+    for new in candidates:
+        if new.family in used:
+            continue
+        size = KernelSum((replace(new, s=0.0),), 0.0).size(rows.d)
+        for share in SHARES:
+            term = replace(new, s=float(np.log(share * kernel.size(rows.d) / size)))
+            more = replace(kernel, terms=(*kernel.terms, term))
+            value = SumEvidence.like(rows, more, effort.prior, effort.least_noise).value(more)
+            if new.family not in tried or value < tried[new.family][0]:
+                tried[new.family] = value, more
+    ranked = sorted(tried.values(), key=lambda option: option[0])
+    return [more for _, more in ranked[:2]]
+
+
+# -- choice -----------------------------------------------------------------------------------
+
+
+def simplest_enough(path: Sequence[Found], scores: Sequence[float], gain: float) -> Found:
+    """The best kernel of the simplest stage, unless one of a richer stage scores more by `gain`."""
+    best: tuple[float, Found] | None = None
+    for stage in (TIED, RELEVANT, SUM):
+        scored = [pair for pair in zip(scores, path, strict=True) if pair[1].stage == stage]
+        if scored:
+            top = max(scored, key=lambda pair: pair[0])
+            if best is None or top[0] > best[0] + gain:
+                best = top
+    assert best is not None
+    return best[1]
