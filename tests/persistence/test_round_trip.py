@@ -21,6 +21,8 @@ from kernalign import (
     save,
 )
 from kernalign.persistence import read_header
+from tests.extend.inverse_multiquadric import InverseMultiquadric
+from tests.extend.squared_features import SquaredFeatures
 from tests.kernels import families
 from tests.persistence.models import (
     CLASSIFIERS,
@@ -34,7 +36,14 @@ from tests.persistence.models import (
 )
 
 #: Functions of the custom families: a file names them, the user brings them.
-FUNCTIONS = [families.cauchy, families.cauchy_gradient, families.wave, families.wave_gradient]
+FUNCTIONS = [
+    families.cauchy,
+    families.cauchy_gradient,
+    families.wave,
+    families.wave_gradient,
+    InverseMultiquadric,
+    SquaredFeatures,
+]
 
 
 def again(model, tmp_path, **options):

@@ -69,7 +69,7 @@ class Additive(Family):
         return sigma / self._feature_scale(d) ** 2
 
     def words(self, sigma: Array, names: Sequence[str]) -> str:
-        return "rows are alike in each feature by itself, and likeness adds up over features"
+        return "rows are alike when single features are, and the more of them the more"
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
         d = X.shape[1]

@@ -90,7 +90,7 @@ def _pushes(seen: View, trained: RowsModel, K: Array, prediction: Any) -> Array:
     def outputs(rows: Array) -> Array:
         out = trained.from_gram(rows)
         if is_regressor(estimator):
-            return out * getattr(estimator, "_spread", 1.0)
+            return estimator.response_.back(out)
         code = int(np.flatnonzero(estimator.classes_ == prediction)[0])
         if out.ndim == 2:
             return out[:, code]
