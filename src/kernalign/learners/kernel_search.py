@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ PAIR_NUMBERS, FEWEST_ROWS = 1e7, 250
 LEAST_CLASS_NOISE = 1e-3
 #: Rows that the units of columns are taken from, and others are sampled from.
 MOST_ROWS = 20_000
+#: The stage of the last record in `history_`.
+CHOSEN = "chosen"
 #: A sample is not worth another look at more rows, unless these are so many times as many.
 MORE = 1.2
 
@@ -110,7 +112,8 @@ class KernelSearch(Learner):
         Evidence of the kernel in nats, with the prior.
     history_ : list of dict
         One record for each kernel on the way: `stage` ("tied", "relevant" or "sum"), `kernel`,
-        `noise`, `objective`, and the `score` of those that were compared in the end.
+        `noise`, `objective`, and the `score` of those that were compared in the end. The last
+        one, of the stage "chosen", is the kernel that was taken.
 
     Examples
     --------
@@ -164,7 +167,7 @@ class KernelSearch(Learner):
         units, tied = _scanned(sample, few, groups, effort)
         rows = sample.packed(units, picked)
         path = search(rows, tied, groups, effort, known=len(few) == len(picked))
-        history = _records(path, units)
+        history = [_record(t, found, units) for t, found in enumerate(path)]
         order = {id(found): t for t, found in enumerate(path)}
         stopped = any(asked_to_stop(self.callback, record) for record in history)
         judge = sample.rows(sizes.judge)
@@ -178,6 +181,7 @@ class KernelSearch(Learner):
         if sizes.refine_steps and len(more) > MORE * rows.n and not stopped:
             refined = sample.packed(units, more)
             chosen = learn(refined, chosen.kernel, sizes.refine_steps, effort, chosen.stage)
+        history.append(_record(len(history), replace(chosen, stage=CHOSEN), units))
         kernel, alignment = _normalised(chosen.kernel, units, X[judge], target.rows(judge))
         return Learned(
             kernel=kernel,
@@ -260,18 +264,15 @@ def _scanned(
     return squashed, {f: found[f] if f in found else near(f) for f in tied}
 
 
-def _records(path: Sequence[Found], units: Units) -> list[dict[str, Any]]:
-    """What `history_` and a callback are told of the kernels on the path."""
-    return [
-        {
-            "iteration": t + 1,
-            "stage": found.stage,
-            "kernel": _combination(found.kernel, units),
-            "noise": float(np.exp(found.kernel.log_noise)),
-            "objective": found.evidence,
-        }
-        for t, found in enumerate(path)
-    ]
+def _record(t: int, found: Found, units: Units) -> dict[str, Any]:
+    """What `history_` and a callback are told of a kernel on the path."""
+    return {
+        "iteration": t + 1,
+        "stage": found.stage,
+        "kernel": _combination(found.kernel, units),
+        "noise": float(np.exp(found.kernel.log_noise)),
+        "objective": found.evidence,
+    }
 
 
 def _combination(k: KernelSum, units: Units) -> LearnedKernel:
