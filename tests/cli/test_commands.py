@@ -225,6 +225,14 @@ def test_identifiers_are_told_apart_from_categories(tmp_path, capsys):
     assert "--drop name" in err
 
 
+def test_demo_without_pandas_names_the_extra_and_makes_no_folder(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    code, _, err = run(capsys, "demo", "-o", tmp_path / "demo")
+    assert code == 2
+    assert "pip install 'kernalign[cli]'" in err
+    assert not (tmp_path / "demo").exists()
+
+
 @pytest.mark.parametrize("words", [[], ["fit"], ["paint"], ["fit", "x.csv", "--target", "y"]])
 def test_wrong_command_lines(words, capsys):
     code, _, err = run(capsys, *words)

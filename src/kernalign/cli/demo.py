@@ -11,10 +11,12 @@ from sklearn.datasets import load_wine
 
 from kernalign.cli.console import Console
 from kernalign.cli.errors import OutputError
+from kernalign.cli.tables import need_pandas
 
 
 def run(options: Namespace, console: Console, command: Callable[[list[str]], int]) -> None:
     """Write a table into a folder, then run the commands that a user would."""
+    need_pandas()
     folder = Path(options.output)
     try:
         folder.mkdir(parents=True, exist_ok=True)

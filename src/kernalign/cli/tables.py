@@ -18,7 +18,8 @@ SEPARATORS = ",;\t|"
 PARQUET = (".parquet", ".pq")
 
 
-def _pandas() -> Any:
+def need_pandas() -> Any:
+    """The module pandas, or a sentence that names the extra."""
     try:
         import pandas
     except ImportError:
@@ -30,7 +31,7 @@ def _pandas() -> Any:
 
 def read_table(path: str) -> Any:
     """The data frame in a CSV or Parquet file."""
-    pandas = _pandas()
+    pandas = need_pandas()
     file = Path(path)
     if not file.is_file():
         raise DataError(f"There is no file {path}.")
