@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from sklearn.linear_model import LogisticRegressionCV, RidgeCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
+from benchmarks.accuracy import packages
 from experiments.problems import Problem
 from kernalign import (
     ContinuousAlignment,
@@ -79,6 +81,7 @@ class Fit:
 
     make: Callable[[np.ndarray], Any]
     most_rows: int | None = None
+    package: str | None = None
 
     def __call__(self, problem: Problem) -> dict[str, Any]:
         X, y = problem.train
@@ -92,11 +95,15 @@ class Fit:
             fitted = time.process_time()
             found = model.predict(problem.test[0])
         predicted = time.process_time()
-        return {
+        row = {
             "error": error_of(problem.test[1], found),
             "fit_seconds": round(fitted - start, 4),
             "predict_seconds": round(predicted - fitted, 4),
         }
+        return row if self.package is None else row | {"package": self._version()}
+
+    def _version(self) -> str:
+        return f"{self.package} {version(self.package)}"
 
 
 def error_of(y: np.ndarray, found: np.ndarray) -> float:
@@ -251,7 +258,7 @@ def classifiers() -> dict[str, Fit]:
     }
     if importlib.util.find_spec("MKLpy") is not None:
         found["EasyMKL"] = Fit(lambda X: EasyMkl(), MOST_ROWS["EasyMKL"])
-    return found | _rfm() | _variants(KernelClassifier)
+    return found | _rfm() | _packages(True) | _variants(KernelClassifier)
 
 
 def regressors() -> dict[str, Fit]:
@@ -264,7 +271,7 @@ def regressors() -> dict[str, Fit]:
         "GP": Fit(lambda X: process(X, False, False), MOST_ROWS["GP"]),
         "GP per feature": Fit(lambda X: process(X, True, False), MOST_ROWS["GP per feature"]),
     }
-    return found | _rfm() | _variants(KernelRegressor)
+    return found | _rfm() | _packages(False) | _variants(KernelRegressor)
 
 
 def _rfm() -> dict[str, Fit]:
@@ -274,6 +281,13 @@ def _rfm() -> dict[str, Fit]:
         "xRFM": Fit(lambda X: Rfm()),
         "xRFM tuned": Fit(lambda X: Rfm("tuned")),
         "xRFM tabular": Fit(lambda X: Rfm("tabular")),
+    }
+
+
+def _packages(classes: bool) -> dict[str, Fit]:
+    return {
+        name: Fit(lambda X, p=p: packages.Silent(p.make(classes), classes), package=p.name)
+        for name, p in packages.installed().items()
     }
 
 
