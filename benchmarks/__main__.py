@@ -1,4 +1,6 @@
-"""Run benchmarks: python -m benchmarks [NAME ...]; without a name, all but `dask` and `scale`.
+"""Run benchmarks: python -m benchmarks [NAME ...]; without a name, all that are not named below.
+
+`accuracy`, `dask` and `scale` take long and run by name only.
 
 Every row is a ratio or an error measured in this run; absolute times mean nothing.
 `python -m benchmarks scale --help` tells the options of one that has its own.
@@ -20,6 +22,7 @@ NAMES = (
     "moons",
     "start_up",
     "structure",
+    "default_fit",
     "options",
     "methods",
     "accuracy",
