@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.accuracy.bars import OURS, ranked
+from benchmarks.accuracy.bars import OURS, SPLITS, ranked, small
 from benchmarks.accuracy.peers import VARIANTS
 from experiments.cells import Row
 from experiments.report import STYLE
@@ -88,14 +88,15 @@ def _diagram(errors: dict, experiment: str) -> str:
 
     from experiments.figures import plot_critical_difference, svg
 
-    found = ranked(errors)
+    found = ranked(small(errors))
     if found is None:
         return ""
     figure, ax = plt.subplots(figsize=(9, 0.9 + 0.3 * len(found.methods)))
     plot_critical_difference(ax, found, {})
     caption = (
-        f"Mean ranks over the {len(found.tasks)} tasks on which these methods ran; methods joined "
-        f"by a bar do not differ (Nemenyi, 5 %). Friedman p = {found.p_value:.2g}."
+        f"Mean ranks over the {len(found.tasks)} tasks with at most 2000 rows to fit of which all "
+        f"these methods have {SPLITS} splits or more; methods joined by a bar "
+        f"do not differ (Nemenyi, 5 %). Friedman p = {found.p_value:.2g}."
     )
     picture = svg(figure, f"ranks {experiment}")
     return f"<figure>{picture}<figcaption>{caption}</figcaption></figure>"

@@ -128,7 +128,11 @@ CLASSIFICATION: dict[str, Callable[[int], Problem]] = {
     "digits": partial(shuffled, sklearn_sets.load_digits, n=600),
     **public(files.CLASSIFICATION),
 }
+#: More than 2000 rows to fit: these have no rank.
+LARGE = ("clusters n=4000", "phoneme", "spambase")
 PUBLIC_REGRESSION = public(files.REGRESSION)
+#: The public sets with fewer than 2000 rows to fit.
+SMALL_PUBLIC_REGRESSION = [name for name in PUBLIC_REGRESSION if name != "skillcraft"]
 REGRESSION: dict[str, Callable[[int], Problem]] = {
     "diabetes regression": partial(shuffled, sklearn_sets.load_diabetes, n=300),
     "friedman1": partial(friedman, sklearn_sets.make_friedman1),
