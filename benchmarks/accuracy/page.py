@@ -12,12 +12,16 @@ from benchmarks.accuracy.bars import OURS, SPLITS, ranked, small
 from benchmarks.accuracy.peers import VARIANTS
 from experiments.cells import Row
 from experiments.report import STYLE
-from experiments.statistics import mean, paired, pairs, values_of
+from experiments.statistics import Mean, mean, paired, pairs, values_of
 
 TITLES = {
     "classification": "Classification: wrong classes, %",
     "regression": "Regression: squared error over the variance of the response, %",
 }
+#: Many columns: a wide page, on which the names of the tasks stay in sight.
+WIDE = (
+    "body{max-width:1800px} td:first-child,th:first-child{position:sticky;left:0;background:#fff}"
+)
 #: In a cell without a figure.
 NONE = "-"
 
@@ -30,9 +34,10 @@ def write_page(rows: Sequence[Row], directory: Path) -> Path:
     page.write_text(
         "<!doctype html><html lang=en><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width">'
-        f"<title>Accuracy</title><style>{STYLE}</style><h1>Accuracy of the default fit</h1>"
-        f"<p class=note>{html.escape('; '.join(machines))}. Means over repeats ± standard errors; "
-        "the lowest error of a row is bold, among methods with all of its repeats. Made by "
+        f"<title>Accuracy</title><style>{STYLE}{WIDE}</style><h1>Accuracy of the default fit</h1>"
+        f"<p class=note>{html.escape('; '.join(machines))}. Means ± standard errors, "
+        "over the splits that all methods with five or more splits share; the lowest is bold. "
+        "A method with fewer splits has their number in brackets. Made by "
         "python -m benchmarks accuracy.</p>"
         f"{body}</html>\n",
         encoding="utf-8",
@@ -65,10 +70,10 @@ def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 def _errors(errors: dict, methods: Sequence[str]) -> str:
     lines = []
     for task, found in errors.items():
-        means = {m: mean(list(found[m].values())) for m in methods if found.get(m)}
-        most = max(v.n for v in means.values())
-        best = min(v.value for v in means.values() if v.n == most)
-        line = [html.escape(task)]
+        shared = _shared_splits(found)
+        means = {m: _mean(found[m], shared) for m in methods if found.get(m)}
+        best = min((v.value for v in means.values() if v.n == len(shared)), default=np.nan)
+        line = [html.escape(task), str(len(shared))]
         for m in methods:
             if m not in means:
                 line.append(NONE)
@@ -76,9 +81,25 @@ def _errors(errors: dict, methods: Sequence[str]) -> str:
             text = f"{100 * means[m].value:.1f}"
             if means[m].n > 1:
                 text += f" ± {100 * means[m].error:.1f}"
-            line.append(f"<b>{text}</b>" if means[m].value == best and means[m].n == most else text)
+            if means[m].n < len(shared):
+                text += f" <small>({means[m].n})</small>"
+            best_here = means[m].value == best and means[m].n == len(shared)
+            line.append(f"<b>{text}</b>" if best_here else text)
         lines.append(line)
-    return _table(["task", *methods], lines)
+    return _table(["task", "splits", *methods], lines)
+
+
+def _shared_splits(found: dict[str, dict[int, float]]) -> set[int]:
+    """Splits of a task that all methods have, of those with five or more, or else with most."""
+    most = max(len(values) for values in found.values())
+    full = [set(values) for values in found.values() if len(values) >= min(SPLITS, most)]
+    return set.intersection(*full)
+
+
+def _mean(values: dict[int, float], shared: set[int]) -> Mean:
+    """Over the shared splits; over its own if a method does not have them all."""
+    kept = shared if shared <= set(values) else set(values)
+    return mean([values[split] for split in sorted(kept)])
 
 
 def _diagram(errors: dict, experiment: str) -> str:
@@ -103,40 +124,32 @@ def _diagram(errors: dict, experiment: str) -> str:
 
 
 def _duels(errors: dict, methods: Sequence[str]) -> str:
-    """Tasks that the default fit wins, ties and loses against each other method."""
+    """The default fit against each other method: a task counts once, by its mean error."""
     lines = []
     for other in methods:
-        if other == OURS:
+        ours, theirs = pairs(errors, OURS, other)
+        if other == OURS or not ours:
             continue
-        won = tied = lost = 0
-        for task, found in errors.items():
-            a, b = pairs({task: found}, OURS, other)
-            if not a:
-                continue
-            p = paired(a, b)
-            sure = p.p_value < 0.05
-            won += sure and p.difference.value < 0
-            lost += sure and p.difference.value > 0
-            tied += not sure
-        a, b = pairs(errors, OURS, other)
-        if not a:
-            continue
-        d = mean((100 * np.subtract(a, b)).tolist())
+        p = paired((100 * np.array(ours)).tolist(), (100 * np.array(theirs)).tolist())
+        d = p.difference
         interval = f"{d.value:+.2f} ± {2 * d.error:.2f}" if d.n > 1 else f"{d.value:+.2f}"
-        lines.append([html.escape(other), str(won), str(tied), str(lost), interval])
-    header = ["against", "wins", "ties", "losses", "mean difference, points ± two standard errors"]
-    return "<h3>Wins, ties and losses of the default fit (Wilcoxon, 5 %)</h3>" + _table(
-        header, lines
-    )
+        counts = [str(d.n), str(p.smaller), str(p.larger)]
+        lines.append([html.escape(other), *counts, interval, f"{p.p_value:.2g}"])
+    header = ["against", "tasks", "lower", "higher", "mean difference ± two standard errors", "p"]
+    title = "Error of the default fit against each method (points; p by Wilcoxon over tasks)"
+    return f"<h3>{title}</h3>" + _table(header, lines)
 
 
 def _times(rows: Sequence[Row], experiment: str, methods: Sequence[str]) -> str:
     lines = []
     for metric, label in (("fit_seconds", "fit"), ("predict_seconds", "predict")):
         table = values_of(rows, experiment, metric)
-        line = [f"median processor seconds to {label}"]
+        median = [f"median processor seconds to {label}"]
+        ratio = ["as a multiple of kernalign's, median over common tasks"]
         for m in methods:
             values = [v for found in table.values() for v in found.get(m, {}).values()]
-            line.append(f"{np.median(values):.2g}" if values else NONE)
-        lines.append(line)
+            median.append(f"{np.median(values):.2g}" if values else NONE)
+            theirs, ours = pairs(table, m, OURS)
+            ratio.append(f"{np.median(np.divide(theirs, ours)):.2g}" if ours else NONE)
+        lines += [median, ratio]
     return _table(["", *methods], lines)
