@@ -2,9 +2,9 @@
 Handwritten digits: what a learned kernel sees
 ==============================================
 
-Ten classes, sixty-four pixels. The kernel is learned by its alignment with the *target kernel*,
-which is large for two images of the same digit and small otherwise. The picture puts the two
-beside each other.
+Ten classes, sixty-four pixels. The default searches families of kernels by their evidence. The
+picture puts the learned kernel beside the *target kernel*, which is large for two images of the
+same digit and small otherwise.
 """
 
 # %%

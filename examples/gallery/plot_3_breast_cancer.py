@@ -7,8 +7,8 @@ learn, compare under one cross-validation, then ask the kernel what it looked at
 """
 
 # %%
-# Units differ by a factor of a thousand, so a ``StandardScaler`` comes first. It keeps the names
-# of the columns where pandas is asked for.
+# Units differ by a factor of a thousand, so a ``StandardScaler`` comes first. The default does not
+# need it, the other models do. It keeps the names of the columns where pandas is asked for.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,11 +27,11 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# A learned bandwidth beside the grid search that people run instead, on the same five folds.
+# The default beside the grid search that people run instead, on the same five folds.
 
 grid = {"C": 10.0 ** np.arange(-2, 4), "gamma": np.geomspace(1e-4, 1, 6)}
 models = {
-    "learned bandwidth": KernelClassifier(),
+    "learned kernel": KernelClassifier(),
     "GridSearchCV(SVC)": GridSearchCV(SVC(), grid),
 }
 for name, model in models.items():

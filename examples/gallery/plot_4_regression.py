@@ -33,7 +33,7 @@ X = t[:, None]
 
 families = AnyOf(Gaussian(bounds=(2, 20)), Dirichlet(bounds=(3, 20)))
 union = KernelRegressor(ContinuousAlignment(families)).fit(X, y)
-alone = KernelRegressor().fit(X, y)
+alone = KernelRegressor(ContinuousAlignment()).fit(X, y)
 print("union:", union.kernel_)
 print("alone:", alone.kernel_)
 learned = zip(union.kernel_.weights, union.kernel_.kernels, strict=True)

@@ -37,40 +37,48 @@ MACHINES: list[Machine] = [SupportVectorClassifier(), RidgeClassifier()]
 class KernelClassifier(ClassifierMixin, KernelPredictor):
     """A classifier that learns its kernel from the data.
 
+    The default fit searches families of kernels by the evidence of a Gaussian process
+    (`KernelSearch`) and trains a ridge machine on labels -1/+1 at the noise that the search finds.
+    It chooses nothing by cross-validation, and it does not depend on the units of the columns.
+
     Parameters
     ----------
-    learner : Learner or list of Learners, from the simplest to the most complex
-        How the kernel is learned. Of several the simplest is taken that predicts as well as the
-        best, to within a standard error, under the cross-validation; what is compared are Brier
-        scores of calibrated probabilities. The default tries one bandwidth for all features
-        (`ContinuousAlignment()`), then one for each (`ScreenedAlignment()`,
-        `ContinuousEvidence(prior=3)`, `ContinuousEvidence(prior=0.3)`).
-    machine : estimator with kernel="precomputed", default a soft-margin SVM or a ridge classifier
-        What is trained on the learned kernel; of the two defaults the one that predicts better.
-        The `C` (or 1/`alpha`) of a machine given here is chosen like the SVM's. One-stage
-        learners bring their own machine, which is used unless one is given here.
+    learner : Learner or list of Learners from the simplest to the most complex
+        How the kernel is learned; `KernelSearch()` by default. From a list, cross-validation
+        selects the simplest learner whose loss is within one standard error of the best. The loss
+        is the Brier score of calibrated probabilities.
+    machine : estimator with kernel="precomputed", optional
+        What is trained on the learned kernel, with its `C` (or 1/`alpha`) chosen as `C` says. By
+        default it is the ridge machine of the default fit if the learner is a `KernelSearch`, the
+        machine of the learner if that trains one (one-stage learners), and otherwise a soft-margin
+        SVM or a ridge classifier, whichever predicts better in cross-validation.
     C : "cv", float or sequence of floats
-        Weight of the loss. "cv" chooses from 10^{-5, -4.5, ..., 5} by cross-validation, a sequence
-        is chosen from in the same way, a number is taken as it is.
+        Weight of the loss. In the default fit, "cv" takes 1/noise: the search finds the noise, and
+        leave-one-out predictions correct it. In other fits, "cv" chooses from 10^{-5, -4.5, ..., 5}
+        by cross-validation. A sequence is always chosen from by cross-validation. A number is
+        taken as it is.
     cv : int or cross-validation splitter
-        Folds for the choice of C, for `cv_error_` and for the calibration of probabilities. A
-        number of folds holds for all classes: one with fewer rows is held out in as many folds as
-        it has rows, and a single row is in every training set.
+        Folds for `cv_error_` and, outside the default fit, for the choice of C and for the
+        calibration of probabilities. A number of folds holds for all classes: a class with fewer
+        rows is held out in as many folds as it has rows, and a single row is in every training
+        set. The default fit uses only as many of these folds as hold out 1000 rows together.
     nested : bool
-        Learn the kernel again inside each fold, so that the choice of C is honest. (One-stage
-        learners always do. A penalty that the learner chose on its own held-out rows stays.)
+        Learn the kernel again inside each fold, so that `cv_error_` and the choice of C do not use
+        a kernel that has seen the held-out rows. The default fit searches with `effort="quick"`
+        there. (One-stage learners always learn again. A penalty that the learner chose on its own
+        held-out rows stays.)
     solver : {"auto", "exact", "nystroem", "fourier", "cg"}
-        How the second stage is solved; `solver_` says how it was. "exact" trains the machine on
-        the Gram matrix. The others take least squares for the machine (-1/+1 by class) and cost
-        O(n): "nystroem" on features of landmarks, "fourier" on random features (exact ones for
-        Fourier and Linear kernels); "cg" solves for all rows by preconditioned conjugate gradients.
-        On features the machine is a squared hinge instead where held-out rows say that it is
-        better; it is tried where the features of all rows, in single precision, fit in
-        scikit-learn's `working_memory` (about 50,000 rows by default), and not on Dask arrays.
-        The kernel is then learned on a sample of many rows (`Sampled`) and, beyond 2000 rows and
-        where `cv` is a number, C is chosen on one share of the rows, outside the sample. "auto" is
-        "exact" up to 2000 rows, and wherever the machine is given, else "nystroem", or "fourier"
-        where its features are exact.
+        How the machine is solved; `solver_` is the solver that was used. "exact" trains the machine
+        on the Gram matrix. The others train least squares on labels -1/+1 in O(n): "nystroem" on
+        features of landmarks, "fourier" on random features (exact ones for Fourier and Linear
+        kernels), "cg" on all rows by preconditioned conjugate gradients. On features, a squared
+        hinge loss is also tried, and used if held-out rows prefer it. It is tried if the features
+        of all rows, in single precision, fit in scikit-learn's `working_memory` (about 50,000 rows
+        by default), and not on Dask arrays. These solvers learn the kernel on a sample of the rows
+        (`Sampled`) if there are many. Beyond 2000 rows, if `cv` is a number, they choose C on one
+        hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit, up
+        to 2000 rows with other learners, and for any number of rows if a machine is given.
+        Otherwise it is "nystroem", or "fourier" if these features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
         and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
@@ -84,22 +92,29 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         What predicts: `model_.outputs(X)` are decision values. It keeps the training rows that it
         needs (`model_.rows`, at positions `model_.index`), landmarks, or frequencies; `model_.kept`
         says which, and `model_.n_rows` from how many rows it was learned.
+    learner_ : Learner
+        The fitted learner. A `KernelSearch` also has `noise_`, `units_` and `rows_`.
     kernel_ : LearnedKernel
-        The learned kernel; `alignment_` and `history_` say how it came about.
+        The learned kernel; `alignment_` is its alignment, `history_` the steps of the search.
     C_ : float
-        The C in use; `cv_results_` holds the error of each that was tried with this kernel and
-        machine, and the loss (Brier score) that decided; infinite where it was not tried.
+        The C in use; 1/noise in the default fit.
+    cv_results_ : dict of arrays
+        Values of `C` with their `error` and the `loss` (Brier score) by which one was chosen, for
+        the chosen kernel and machine; infinite where a value was not tried. After a default fit it
+        holds `C_` and `cv_error_` only, as there was no choice.
     path_ : list of dict
-        What was chosen from, the simplest first: learner, machine, alignment on the training rows
-        and on held-out rows, number of rows, cross-validated error at the best C, whether it was
-        chosen. With many rows those of the sample that decided between kernels come first, and
-        then the machines on the one that was chosen.
+        The kernels and machines that were compared by cross-validation, the simplest first:
+        learner, machine, alignment on the training rows and on held-out rows, number of rows,
+        cross-validated error at the best C, whether it was chosen. After a default fit it has one
+        record; `history_` has the kernels that the search compared. If a sample of many rows
+        selected the kernel, its records come first, then those of the machines.
     cv_error_, cv_error_std_ : float
-        Error on held-out rows, and its standard error, of the choice that the other folds (parts
-        of the rows, where one share is held out) would have made: no row has a say in the choice
-        that it judges. (The values of C at which a squared hinge is tried are placed by all.) Where
-        C is a number and there is one learner it is the error of that fit. Rows count by
-        `sample_weight`; NaN where fewer than two classes have rows to hold out.
+        Error on held-out rows, and its standard error. In the default fit, each fold searches its
+        own kernel on its training rows. In other fits, each fold (or part of the hold-out set) is
+        judged by the choice that the others would have made, so that no row has a say in the
+        choice that it judges. (The values of C at which a squared hinge is tried are placed by
+        all.) If C is a number and there is one learner, it is the error of that fit. Rows count by
+        `sample_weight`; NaN if fewer than two classes have rows to hold out.
     classes_ : array
     n_features_in_, feature_names_in_ : what `fit` saw.
 
@@ -239,7 +254,10 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         )
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each class, calibrated on held-out decision values."""
+        """Probability of each class, calibrated on decision values of held-out rows.
+
+        In the default fit these are leave-one-out values, of at most 2000 rows.
+        """
         check_is_fitted(self)
         probabilities, outputs = self.calibration_.probabilities, self.model_.outputs
         return of_rows(self, X, lambda rows: probabilities(outputs(rows)), len(self.classes_))

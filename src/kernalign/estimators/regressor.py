@@ -35,41 +35,57 @@ MACHINES: dict[str, list[Machine]] = {
 class KernelRegressor(RegressorMixin, KernelPredictor):
     """A regressor that learns its kernel from the data.
 
+    The default fit searches families of kernels by the evidence of a Gaussian process
+    (`KernelSearch`) and trains kernel ridge regression at the noise of largest evidence. It chooses
+    nothing by cross-validation, and it does not depend on the units of the columns. If evidence
+    prefers it, the response is predicted on the scale of its root, its logarithm or its inverse
+    hyperbolic sine; predictions are means on the scale of y.
+
     Parameters
     ----------
-    learner : Learner or list of Learners, from the simplest to the most complex
-        How the kernel is learned; the target kernel is y y'. As in `KernelClassifier`.
-    machine : {"ridge", "svr"} or estimator with kernel="precomputed", default "ridge"
-        Kernel ridge regression, support vector regression (epsilon 0.03, 0.1 or 0.3 of the
-        response's spread, whichever predicts best), or any estimator, whose `C` (or 1/`alpha`) is
-        chosen in the same way. One-stage learners bring their own machine, which is used unless
-        one is given here.
+    learner : Learner or list of Learners from the simplest to the most complex
+        How the kernel is learned; `KernelSearch()` by default. As in `KernelClassifier`, with
+        squared errors as the loss.
+    machine : {"ridge", "svr"} or estimator with kernel="precomputed", optional
+        "ridge" is kernel ridge regression with C chosen as `C` says, "svr" support vector
+        regression (epsilon 0.03, 0.1 or 0.3 of the response's spread, whichever predicts best); the
+        `C` (or 1/`alpha`) of any other estimator is chosen in the same way. By default it is the
+        machine of the default fit if the learner is a `KernelSearch`, the machine of the learner if
+        that trains one (one-stage learners), and otherwise "ridge".
     C : "cv", float or sequence of floats
-        Weight of the loss; for ridge regression 1/alpha. As in `KernelClassifier`.
+        Weight of the loss; for ridge regression 1/alpha. In the default fit, "cv" takes 1/noise at
+        the noise of largest evidence. Otherwise as in `KernelClassifier`.
     cv : int or cross-validation splitter
-        Folds for the choice of C and for `cv_error_`.
+        Folds for `cv_error_` and, outside the default fit, for the choice of C. The default fit
+        uses only as many of a number of folds as hold out 1000 rows together.
     nested : bool
-        Learn the kernel again inside each fold, so that the choice of C is honest.
+        Learn the kernel again inside each fold. As in `KernelClassifier`.
     solver : {"auto", "exact", "nystroem", "fourier", "cg"}
-        How the second stage is solved; `solver_` says how it was. "exact" trains the machine on
-        the Gram matrix. The others take least squares for the machine and cost O(n): "nystroem"
-        on features of landmarks, "fourier" on random features (exact ones for Fourier and Linear
-        kernels); "cg" solves for all rows by preconditioned conjugate gradients. The kernel is
-        then learned on a sample of many rows (`Sampled`) and, beyond 2000 rows and where `cv` is a
-        number, C is chosen on one share of the rows, outside the sample. "auto" is "exact" up to
-        2000 rows, and wherever another machine is given, else "nystroem", or "fourier" where its
-        features are exact.
+        How the machine is solved; `solver_` is the solver that was used. "exact" trains the machine
+        on the Gram matrix. The others train least squares in O(n): "nystroem" on features of
+        landmarks, "fourier" on random features (exact ones for Fourier and Linear kernels), "cg" on
+        all rows by preconditioned conjugate gradients. They learn the kernel on a sample of the
+        rows (`Sampled`) if there are many. Beyond 2000 rows, if `cv` is a number, they choose C on
+        one hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit,
+        up to 2000 rows with other learners, and for any number of rows if a machine other than
+        "ridge" is given. Otherwise it is "nystroem", or "fourier" if these features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
         and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
 
     Attributes
     ----------
-    model_, kernel_, alignment_, history_, C_, cv_results_, path_, n_features_in_, \
+    model_, learner_, kernel_, alignment_, history_, C_, cv_results_, path_, n_features_in_, \
 feature_names_in_ :
         as in `KernelClassifier`; errors are mean squared errors. The machine, and objectives in
-        `history_`, see the response minus its mean, in units of its standard deviation.
-    cv_error_, cv_error_std_ : as in `KernelClassifier`.
+        `history_`, see the response on the scale of `response_`: minus its mean, in units of its
+        standard deviation.
+    response_ : Response
+        The scale on which the response is predicted. `response_.curve` is "identity", "root", "log"
+        or "asinh"; always "identity" if `learner` or `machine` is given.
+    cv_error_, cv_error_std_ : float
+        As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
+        from a sample of all rows.
 
     Examples
     --------
