@@ -57,7 +57,9 @@ def test_features_in_the_middle_of_a_pipeline():
 def test_the_gram_matrix_feeds_a_precomputed_machine_in_a_pipeline():
     X, y = ring()
     pipe = make_pipeline(KernelFeatures(output="gram"), SVC(kernel="precomputed", C=10.0))
-    direct = KernelClassifier(C=10.0).fit(X[:80], y[:80])
+    direct = KernelClassifier(ContinuousAlignment(), SVC(kernel="precomputed"), C=10.0).fit(
+        X[:80], y[:80]
+    )
     pipe.fit(X[:80], y[:80])
     np.testing.assert_allclose(
         pipe.decision_function(X[80:]), direct.decision_function(X[80:]), atol=1e-9

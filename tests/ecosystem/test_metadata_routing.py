@@ -57,13 +57,15 @@ def test_through_a_pipeline_to_the_features_and_not_to_the_linear_model():
 
 def test_through_a_grid_search_to_fit_and_score():
     X, y, weight = wrong_and_weightless(90)
-    model = KernelClassifier().set_fit_request(sample_weight=True)
+    model = KernelClassifier(ContinuousAlignment()).set_fit_request(sample_weight=True)
     model.set_score_request(sample_weight=True)
     search = GridSearchCV(model, {"C": [0.001, 10.0]}, cv=FOLDS)
     search.fit(X, y, sample_weight=weight)
     expected = []
     for train, test in FOLDS.split(X, y):
-        fitted = KernelClassifier(C=10.0).fit(X[train], y[train], weight[train])
+        fitted = KernelClassifier(ContinuousAlignment(), C=10.0).fit(
+            X[train], y[train], weight[train]
+        )
         expected.append(
             accuracy_score(y[test], fitted.predict(X[test]), sample_weight=weight[test])
         )

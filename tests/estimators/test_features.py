@@ -117,7 +117,8 @@ def test_gram_output_feeds_a_precomputed_machine():
     model = make_pipeline(KernelFeatures(output="gram"), SVC(kernel="precomputed", C=1.0))
     model.fit(X, y)
     assert model.score(X_test, y_test) > 0.9
-    same = KernelClassifier(C=1.0).fit(X, y)
+    machine = SVC(kernel="precomputed")
+    same = KernelClassifier(ContinuousAlignment(), machine, C=1.0).fit(X, y)
     np.testing.assert_allclose(
         model.decision_function(X_test), same.decision_function(X_test), atol=1e-6
     )

@@ -7,6 +7,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kernalign import (
     AlignmentWarning,
+    ContinuousAlignment,
     KernelClassifier,
     KernelFeatures,
     KernelRegressor,
@@ -18,16 +19,16 @@ from tests.learners.learners import KERNELS, LEARNERS
 ESTIMATORS = [
     KernelClassifier(),
     KernelRegressor(),
-    KernelRegressor(machine="svr"),
+    KernelRegressor(ContinuousAlignment(), machine="svr"),
     KernelFeatures(),
     KernelFeatures(output="gram"),
-    *LEARNERS,
+    # One of each class: options of a learner do not change its contract.
+    *{type(learner): learner for learner in reversed(LEARNERS)}.values(),
     KernelClassifier(LpNormMKL(KERNELS, p=1)),
     KernelRegressor(RidgeMKL(KERNELS)),
-    KernelClassifier(solver="nystroem"),
-    KernelClassifier(solver="fourier", n_components=100),
-    KernelRegressor(solver="nystroem"),
-    KernelRegressor(solver="cg"),
+    KernelClassifier(ContinuousAlignment(), solver="nystroem"),
+    KernelClassifier(ContinuousAlignment(), solver="fourier", n_components=100),
+    KernelRegressor(ContinuousAlignment(), solver="cg"),
 ]
 
 

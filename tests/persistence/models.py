@@ -38,16 +38,20 @@ LEARNERS = [
 CLASSIFIERS = [
     KernelClassifier(),
     KernelClassifier(C=1.0, class_weight={"no": 1.0, "yes": 2.0}),
-    KernelClassifier(C=[0.1, 1.0], cv=StratifiedKFold(3)),
-    KernelClassifier(machine=SVC(kernel="precomputed"), C=np.array([0.1, 1.0])),
-    KernelClassifier(machine=KernelRidge(kernel="precomputed"), nested=False),
+    KernelClassifier(ContinuousAlignment(), C=[0.1, 1.0], cv=StratifiedKFold(3)),
+    KernelClassifier(
+        ContinuousAlignment(), machine=SVC(kernel="precomputed"), C=np.array([0.1, 1.0])
+    ),
+    KernelClassifier(
+        ContinuousAlignment(), machine=KernelRidge(kernel="precomputed"), nested=False
+    ),
     KernelClassifier(LpNormMKL(KERNELS, p=2), C=[0.1, 1.0]),
 ]
 
 REGRESSORS = [
     KernelRegressor(),
-    KernelRegressor(machine="svr", C=1.0),
-    KernelRegressor(machine=NuSVR(kernel="precomputed"), C=[0.1, 1.0]),
+    KernelRegressor(ContinuousAlignment(), machine="svr", C=1.0),
+    KernelRegressor(ContinuousAlignment(), machine=NuSVR(kernel="precomputed"), C=[0.1, 1.0]),
     KernelRegressor(RidgeMKL(KERNELS), C=1.0),
 ]
 
