@@ -146,6 +146,23 @@ def test_relevance_does_not_depend_on_units(moons):
     np.testing.assert_allclose(one.share, two.share, atol=1e-3)
 
 
+def test_relevance_of_the_default_is_in_units_of_the_columns():
+    """Kernels of a search convert columns to units of their own, which are no positions."""
+    factors = np.array([1.0, 1e3, 1e-3, 10.0, 50.0])
+    X = np.random.default_rng(0).normal(size=(100, 5)) * factors
+    model = KernelRegressor().fit(X, np.sin(X[:, 4] / 25))
+    info = relevance_info(model)
+    assert info.share[4] > 0.99
+    kernels, weights = model.kernel_.kernels, model.kernel_.weights
+    naive = [kernel.family.relevance(kernel.sigma, 5) for kernel in kernels]
+    np.testing.assert_allclose(info.relevance, np.average(naive, axis=0, weights=weights))
+    step = 1e-3 * factors
+    units = model.learner_.units_
+    slope = (units(units.centre + step) - units(units.centre - step)) / (2 * step)
+    raw = relevance_info(model, in_spreads=False)
+    np.testing.assert_allclose(raw.relevance, info.relevance * slope**2, rtol=1e-3)
+
+
 def test_relevance_of_views_and_of_features_without_any():
     kernel = LearnedKernel(
         [Gaussian(columns=[2]).at(2.0), Laplacian(columns=[0]).at(1.0), Gaussian().at(np.inf)],

@@ -178,13 +178,20 @@ class Family(BaseEstimator, ABC):
         copy._units = units
         return copy
 
+    @property
+    def units(self) -> Units | None:
+        """Units of all columns of the data, None for those that they come in."""
+        return self._units
+
     #: Units that the columns of the data are converted to, before any of them is selected.
     _units: Units | None = None
 
     def select(self, X: Array) -> Array:
         """The family's own columns of X, in the family's units."""
-        if self._units is not None:
-            X = self._units(X)
+        return self.own_columns(X if self._units is None else self._units(X))
+
+    def own_columns(self, X: Array) -> Array:
+        """The family's own columns of X, as they are."""
         if self.columns is None:
             return X
         columns = self.columns if isinstance(self.columns, slice) else list(self.columns)

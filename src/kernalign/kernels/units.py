@@ -67,6 +67,12 @@ class Units:
         rounded: Array = ((U - self.mean) / self.deviation).astype(np.float32).astype(float)
         return rounded
 
+    @property
+    def slope(self) -> Array:
+        """du/dx of each column at its centre."""
+        slope: Array = (SQUASH if self.squashed else 1.0) / (self.spread * self.deviation)
+        return slope
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Units) and all(
             np.array_equal(value, vars(other)[name]) for name, value in vars(self).items()

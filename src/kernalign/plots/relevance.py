@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels import Family
 from kernalign.plots._axes import COLOURS, axes, plain, shortened
 from kernalign.plots._model import View, view
 
@@ -19,7 +20,8 @@ class RelevanceInfo:
     relevance : sum_t w_t r_t / sum_t w_t, r_t = s^2 / sigma_t^2 of kernel t.
     share : the same, adding up to one (zeros where no feature is relevant).
     unexplained : the share of the weights on kernels whose parameters say nothing of features.
-    in_spreads : whether s is the spread of the feature, else it is 1.
+    in_spreads : whether s is the spread of the feature, else it is 1. A kernel in units of its own
+        takes these for the spread.
     """
 
     names: list[str]
@@ -56,33 +58,38 @@ def relevance_info(model: Any, X: Any = None, *, in_spreads: bool = True) -> Rel
     if X is not None:
         spread = seen.seen(X).std(axis=0)
     d = seen.columns() if spread is None else len(spread)
-    total, explained, weights = _weighted(seen, d)
+    in_spreads = in_spreads and spread is not None
+    total, explained, weights = _weighted(seen, d, spread if in_spreads else None)
     if explained == 0:
         raise ValueError(
             f"The parameters of {seen.kernel!r} do not say how much each feature matters."
         )
     relevance = total / explained
-    in_spreads = in_spreads and spread is not None
-    if in_spreads and spread is not None:
-        relevance = relevance * spread**2
     size = float(relevance.sum())
     share = relevance / size if size > 0 else np.zeros(d)
     names = seen.feature_names(d)
     return RelevanceInfo(names, relevance, share, 1 - explained / weights, in_spreads)
 
 
-def _weighted(seen: View, d: int) -> tuple[Array, float, float]:
-    """sum_t w_t / sigma_t^2 per feature, the weights that it holds, and all weights."""
+def _weighted(seen: View, d: int, spread: Array | None) -> tuple[Array, float, float]:
+    """sum_t w_t r_t per feature, the weights that it holds, and all weights."""
     total, explained = np.zeros(d), 0.0
     for weight, kernel in zip(seen.kernel.weights, seen.kernel.kernels, strict=True):
         own = np.zeros((1, d))
         own[0] = np.arange(d)
-        columns = kernel.family.select(own)[0].astype(int)
+        columns = kernel.family.own_columns(own)[0].astype(int)
         relevance = kernel.family.relevance(kernel.sigma, columns.size)
         if relevance is not None:
-            total[columns] += weight * relevance
+            total[columns] += weight * relevance * _unit(kernel.family, d, spread)[columns] ** 2
             explained += float(weight)
     return total, explained, float(np.sum(seen.kernel.weights)) or 1.0
+
+
+def _unit(family: Family, d: int, spread: Array | None) -> Array:
+    """What sigma is measured in: spreads of the features or, without them, the features' units."""
+    if family.units is not None:
+        return np.ones(d) if spread is not None else family.units.slope
+    return np.ones(d) if spread is None else spread
 
 
 def plot_relevance(

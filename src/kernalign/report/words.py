@@ -61,7 +61,7 @@ def learned(facts: Facts) -> list[str]:
 def term(item: Term, names: list[str]) -> str:
     """One kernel of the combination, in words; `names` are those of all features."""
     family = item.kernel.family
-    own = np.array(names)[None] if family.columns is None else family.select(np.array(names)[None])
+    own = family.own_columns(np.array(names)[None])
     return family.words(item.kernel.sigma, own[0].tolist())
 
 
