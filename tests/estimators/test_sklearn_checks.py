@@ -27,7 +27,7 @@ ESTIMATORS = [
     KernelClassifier(LpNormMKL(KERNELS, p=1)),
     KernelRegressor(RidgeMKL(KERNELS)),
     KernelClassifier(ContinuousAlignment(), solver="nystroem"),
-    KernelClassifier(ContinuousAlignment(), solver="fourier", n_components=100),
+    KernelRegressor(ContinuousAlignment(), solver="fourier", n_components=100),
     KernelRegressor(ContinuousAlignment(), solver="cg"),
 ]
 

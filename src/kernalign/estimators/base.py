@@ -102,7 +102,9 @@ class KernelPredictor(KernelEstimator):
             return None
         if folds is not None and is_integer(self.cv):
             folds = enough_folds(folds)
-        return fit_searched(learner, problem, folds, C=given, nested=self.nested)
+        found = fit_searched(learner, problem, folds, C=given, nested=self.nested)
+        logger.info("%s: C = %g on %d rows", type(self).__name__, found.C, len(problem))
+        return found
 
     def _learn(
         self,

@@ -21,7 +21,6 @@ from kernalign.kernels.units import Units
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.machines.tuned_ridge import class_score, ridge_at
 from kernalign.rows import as_rows
-from kernalign.solvers.callback import Callback, asked_to_stop, check_callback
 from kernalign.solvers.family_search import (
     GROUPS,
     RELEVANT,
@@ -91,11 +90,9 @@ class KernelSearch(Learner):
     max_kernels : int
         Kernels in a sum.
     effort : {"full", "quick"}
-        "quick" looks at fewer rows and takes fewer steps, for a tenth of the time.
+        "quick" looks at fewer rows and takes fewer steps.
     random_state : int, RandomState or None
         Sampling of rows.
-    callback : function of one record, optional
-        Called with each record of `history_`; raising StopIteration ends the search there.
 
     Attributes
     ----------
@@ -138,14 +135,12 @@ class KernelSearch(Learner):
         max_kernels: int = 3,
         effort: str = "full",
         random_state: Any = 0,
-        callback: Callback | None = None,
     ):
         self.families = families
         self.prior = prior
         self.max_kernels = max_kernels
         self.effort = effort
         self.random_state = random_state
-        self.callback = callback
 
     def for_folds(self) -> KernelSearch:
         copy: KernelSearch = super().for_folds()
@@ -169,7 +164,6 @@ class KernelSearch(Learner):
         path = search(rows, tied, groups, effort, known=len(few) == len(picked))
         history = [_record(t, found, units) for t, found in enumerate(path)]
         order = {id(found): t for t, found in enumerate(path)}
-        stopped = any(asked_to_stop(self.callback, record) for record in history)
         judge = sample.rows(sizes.judge)
         if len(judge) > MORE * rows.n:
             path = _shortlist(path, rows, target.rows(picked), effort)
@@ -178,7 +172,7 @@ class KernelSearch(Learner):
             history[order[id(found)]]["score"] = score
         chosen = simplest_enough(path, scores, effort.gain)
         more = sample.rows(min(sizes.refine, affordable))
-        if sizes.refine_steps and len(more) > MORE * rows.n and not stopped:
+        if sizes.refine_steps and len(more) > MORE * rows.n:
             refined = sample.packed(units, more)
             chosen = learn(refined, chosen.kernel, sizes.refine_steps, effort, chosen.stage)
         history.append(_record(len(history), replace(chosen, stage=CHOSEN), units))
@@ -199,7 +193,6 @@ class KernelSearch(Learner):
         check_number(self, "prior", 0, closed=True)
         check_count(self, "max_kernels")
         check_choice(self, "effort", tuple(SIZES))
-        check_callback(self, self.callback)
         sizes, effort = SIZES[self.effort]
         return sizes, Effort(
             prior=float(self.prior),
