@@ -100,6 +100,8 @@ class KernelPredictor(KernelEstimator):
             return None
         if given is not None and values.size > 1:
             return None
+        if folds is not None and not folds:
+            raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
         if folds is not None and is_integer(self.cv):
             folds = enough_folds(folds)
         found = fit_searched(learner, problem, folds, C=given, nested=self.nested)

@@ -90,8 +90,9 @@ class Response:
         t = CURVES[curve].forward((y - centre) / unit)
         offset = float(share @ t)
         spread = float(np.sqrt(share @ (t - offset) ** 2))
-        # What rounding leaves of a constant is not a spread.
-        spread = spread if spread > 1e-14 else 1.0
+        if spread <= 1e-14:
+            # What rounding leaves of a constant is not a spread: it is in units of one.
+            offset, spread = float(t[0]), 1 / unit
         t = (t - offset) / spread
         return cls(curve, centre, unit, offset, spread, float(t.min()), float(t.max()))
 

@@ -193,7 +193,8 @@ class Radial(ScalarFamily):
         if not self.ard:
             return None
         tied = type(self)(**{**self.get_params(deep=False), "ard": False})
-        tied._units = self._units
+        if self._units is not None:
+            tied._units = self._units
         if hasattr(self, "_scale"):
             tied._scale = self._scale
         return tied
