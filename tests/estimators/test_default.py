@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
 
-from kernalign import Gaussian, KernelClassifier, KernelRegressor, KernelSearch
+from kernalign import (
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    KernelSearch,
+    RationalQuadratic,
+)
 from kernalign.estimators import searched
 from kernalign.estimators.response import CURVES, Response, choose_response
 
@@ -110,6 +116,14 @@ def test_families_of_ones_own():
     X, y = product(80)
     clf = KernelClassifier(KernelSearch([Gaussian(ard=True)])).fit(X, y)
     assert {type(k.family) for k in clf.kernel_.kernels} == {Gaussian}
+
+
+@pytest.mark.parametrize(
+    "family", [Gaussian(), Gaussian(ard=True, columns=[0]), RationalQuadratic(ard=True), "gaussian"]
+)
+def test_families_that_cannot_be_searched(family):
+    with pytest.raises(ValueError, match="'families' parameter of KernelSearch must list families"):
+        KernelSearch([family]).fit(*product(30))
 
 
 # -- the response -------------------------------------------------------------------------------

@@ -208,11 +208,12 @@ class KernelSearch(Learner):
             return GROUPS
         given = self.families if isinstance(self.families, Sequence) else [self.families]
         for family in given:
-            if not isinstance(family, Family) or not packable(family):
+            known = isinstance(family, Family) and packable(family)
+            if not known or family.columns is not None or not getattr(family, "ard", True):
                 raise ValueError(
                     "The 'families' parameter of KernelSearch must list families among Linear(), "
-                    "Additive(), Gaussian(ard=True), Matern(ard=True) and Laplacian(ard=True). "
-                    f"Got {family!r}."
+                    "Additive(), Gaussian(ard=True), Matern(ard=True) and Laplacian(ard=True), on "
+                    f"all columns. Got {family!r}."
                 )
         found: dict[str, list[Family]] = {}
         for family in given:
