@@ -40,8 +40,12 @@ class Ground:
 
     def only(self, chosen: Sequence[int]) -> Ground:
         """Some of the families, in this order; one may be there twice."""
-        parts = (self.families, self.spaces, self.tied, self.tied_spaces)
-        return Ground(*([part[f] for f in chosen] for part in parts))  # type: ignore[arg-type]
+        return Ground(
+            [self.families[f] for f in chosen],
+            [self.spaces[f] for f in chosen],
+            [self.tied[f] for f in chosen],
+            [self.tied_spaces[f] for f in chosen],
+        )
 
     def untied(self, f: int, z: Array) -> Array:
         """Search coordinates in family f of a kernel of its tied form."""

@@ -145,7 +145,7 @@ class ContinuousAlignment(Learner):
     streams = True
 
     @property
-    def one_pass(self) -> bool:  # type: ignore[override]
+    def one_pass(self) -> bool:  # type: ignore[override]  # known only with the family
         return all(is_scalar(member) for member in self._searched(self._checked_family()))
 
     def largest_sample(self) -> float:
