@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kernalign.kernels import FeatureFamily
-from kernalign.kernels.base import is_scalar
+from kernalign.kernels.structure import is_scalar
 from tests.kernels.families import CASES, Case, named
 
 

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 import kernalign.kernels
 from kernalign.kernels import AnyOf, Family, FamilyMember, FeatureFamily, GramMatrix
-from kernalign.kernels.base import is_scalar
+from kernalign.kernels.structure import is_scalar
 from tests.kernels.families import CASES, MEANS, SCALES, problem
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -23,6 +23,7 @@ from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Mat
 from kernalign.kernels.units import Units, weighted_median
 from kernalign.rows import as_rows
 from kernalign.solvers.family_search import Effort, Found, best_of, tied_kernel, tied_kernels
+from kernalign.tables import TableFeatures
 
 #: Rows on which curves are compared.
 ROWS = 200
@@ -129,7 +130,7 @@ class Response:
         return replace(self, residuals=tuple(found.tolist()))
 
 
-def choose_response(X: Any, y: Array, weight: Array) -> Response:
+def choose_response(X: Any, y: Array, weight: Array, feature_names: Any = None) -> Response:
     """The curve of largest evidence on a sample of rows, unless the response itself disagrees."""
     plain = Response.of(y, weight)
     target = Target(plain.forward(y)[:, None], weight)
@@ -138,7 +139,9 @@ def choose_response(X: Any, y: Array, weight: Array) -> Response:
         return plain
     few = rows_in_proportion(target, ROWS, np.random.default_rng(0))
     X = as_rows(X).take(few)
-    rows = PackedRows(Units.of(X, weight[few])(X), target.rows(few))
+    codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
+    units = Units.of(X, weight[few], codes=codes)
+    rows = PackedRows(units(X), target.rows(few), codes=units.codes)
     effort = Effort()
     tied = tied_kernels(rows, FAMILIES, effort)
     ranked = sorted(tied, key=lambda family: -tied[family].evidence)

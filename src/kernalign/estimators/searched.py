@@ -99,7 +99,9 @@ def fit_searched(
             return _trained(learner, problem, C)
         train, test = split
         rows = problem.rows(train)
-        found = of_folds.learn(rows.X, rows.target) if nested else _as_learned(learner)
+        found = _as_learned(learner)
+        if nested:
+            found = of_folds.learn(rows.X, rows.target, rows.feature_names)
         model = _machine(found, rows, C)
         outputs = model.predict(found.kernel(problem.X[test], rows.X))
         return HeldOut(np.asarray(test), _flat(outputs))

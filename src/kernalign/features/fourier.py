@@ -13,17 +13,18 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
 from kernalign.kernels import FamilyMember, LearnedKernel
-from kernalign.kernels.base import FeatureFamily
+from kernalign.kernels.structure import has_features
 
 
 def has_fourier_features(kernel: FamilyMember) -> bool:
     """Whether a kernel has explicit features or a distribution of frequencies to draw from."""
-    return kernel.family.has_frequencies or isinstance(kernel.family, FeatureFamily)
+    drawn = kernel.family.has_frequencies and kernel.family.codes is None
+    return drawn or has_features(kernel.family)
 
 
 def has_exact_features(kernel: LearnedKernel) -> bool:
     """Whether every kernel of a combination has explicit features."""
-    return all(isinstance(k.family, FeatureFamily) for k in kernel.kernels)
+    return all(has_features(k.family) for k in kernel.kernels)
 
 
 class ExplicitMap(FeatureMap):
@@ -35,13 +36,14 @@ class ExplicitMap(FeatureMap):
     def __init__(self, kernel: LearnedKernel, number: int, n_columns: int, rng: Any):
         for member in kernel.kernels:
             if not has_fourier_features(member):
+                on = " on columns of categories" if member.family.codes is not None else ""
                 raise ValueError(
                     "solver='fourier' takes kernels with explicit features (Fourier, Dirichlet, "
-                    "Linear) or random ones (Gaussian, Laplacian, Matern). "
-                    f"Got {type(member.family).__name__}: use solver='nystroem'."
+                    "Linear) or random ones (Gaussian, Laplacian, Matern), on numbers. "
+                    f"Got {type(member.family).__name__}{on}: use solver='nystroem'."
                 )
         self.kernel = kernel
-        random = [not isinstance(k.family, FeatureFamily) for k in kernel.kernels]
+        random = [not has_features(k.family) for k in kernel.kernels]
         shares = np.where(random, np.asarray(kernel.weights), 0.0)
         self.frequencies: list[Array | None] = []
         for member, drawn, share in zip(kernel.kernels, random, shares, strict=True):
@@ -69,7 +71,7 @@ class ExplicitMap(FeatureMap):
         ):
             rows = kernel.family.select(X)
             if omega is None:
-                assert isinstance(kernel.family, FeatureFamily)
+                assert has_features(kernel.family)
                 parts.append(np.sqrt(weight) * kernel.family.features(kernel.sigma, rows))
                 continue
             phase = rows @ omega

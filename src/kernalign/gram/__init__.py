@@ -10,8 +10,8 @@ from kernalign.gram.blocks import BlockSums
 from kernalign.gram.factored import FeatureSums
 from kernalign.gram.onepass import OnePassSums
 from kernalign.gram.target import Target
-from kernalign.kernels import Family, FeatureFamily, SearchSpace
-from kernalign.kernels.base import is_scalar
+from kernalign.kernels import Family, SearchSpace
+from kernalign.kernels.structure import has_features, is_scalar
 from kernalign.rows import as_rows
 
 __all__ = ["Element", "PairSums", "Probe", "Target", "check_summable", "pair_sums"]
@@ -31,7 +31,7 @@ def pair_sums(
     """The cheapest exact way to sum over pairs for these families on these rows."""
     target = target.counted()
     check_summable(families, X)
-    features = [family for family in families if isinstance(family, FeatureFamily)]
+    features = [family for family in families if has_features(family)]
     if len(features) == len(families):
         return FeatureSums(features, X, target)
     scalars = [family for family in families if is_scalar(family)]

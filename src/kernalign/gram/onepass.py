@@ -20,7 +20,7 @@ from kernalign.gram.dictionary import CentredProducts, dictionary_products
 from kernalign.gram.semigroup import gamma_step, semigroup_products
 from kernalign.gram.target import Target
 from kernalign.kernels import FamilyMember, SearchSpace
-from kernalign.kernels.base import ScalarFamily
+from kernalign.kernels.structure import ScalarFamily
 
 #: Nodes beyond each end of the searched range, and the degree of the interpolant.
 MARGIN, DEGREE = 3, 9

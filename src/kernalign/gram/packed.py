@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign.gram.target import Target
-from kernalign.kernels.additive import bump
+from kernalign.kernels._bump import bump
 from kernalign.kernels.base import Family
+from kernalign.kernels.codes import OF_PAIR
 
 #: f of the difference of two features, by the name that a family declares (`pair_feature`).
 OF_DIFFERENCE: dict[str, Callable[[Array], Array]] = {
@@ -33,10 +34,18 @@ class PackedRows:
 
     U : (n, d) rows.  Y : (n, c) centred labels; w : (n,) weights.
     precision : of what is stored of the pairs.
+    codes : (d,) the number of codes of a column of categories; 0 for numbers. None without any.
     """
 
-    def __init__(self, U: Array, target: Target, precision: Any = np.float32):
+    def __init__(
+        self,
+        U: Array,
+        target: Target,
+        precision: Any = np.float32,
+        codes: IntArray | None = None,
+    ):
         self.U = U
+        self.codes = np.zeros(U.shape[1], dtype=np.intp) if codes is None else codes
         self.precision = np.dtype(precision).type
         self.Y = np.asfortranarray(target.centred)
         self.w = target.weight
@@ -59,9 +68,13 @@ class PackedRows:
         if feature not in self._pairs:
             columns = np.ascontiguousarray(self.U.T, dtype=self.precision)
             found = np.empty((self.d, len(self.first)), dtype=self.precision)
-            for column, out in zip(columns, found, strict=True):
+            for column, K, out in zip(columns, self.codes, found, strict=True):
                 x, z = column[self.first], column[self.second]
-                out[:] = x * z if feature == "product" else OF_DIFFERENCE[feature](x - z)
+                if K:
+                    equal, different = OF_PAIR[feature](float(K))
+                    out[:] = np.where(x == z, equal, different)
+                else:
+                    out[:] = x * z if feature == "product" else OF_DIFFERENCE[feature](x - z)
             self._pairs[feature] = found
         return self._pairs[feature]
 
@@ -84,7 +97,8 @@ class PackedRows:
 
     def own(self, feature: str) -> Array:
         """f(x_ik, x_ik): (n, d)."""
-        return self.U**2 if feature == "product" else np.ones_like(self.U)
+        squares = feature == "product"
+        return np.where(self.codes == 0, self.U**2, 1.0) if squares else np.ones_like(self.U)
 
     def matrix(self, packed: Array, diagonal: Array) -> Array:
         """The symmetric matrix with these entries, what is above its diagonal left undefined."""

@@ -23,7 +23,7 @@ from kernalign._typing import Array
 from kernalign.gram import Element, Probe
 from kernalign.gram.blocks import ROWS, block_gram
 from kernalign.kernels import Family, FeatureFamily, SearchSpace
-from kernalign.kernels.base import ScalarFamily, is_scalar
+from kernalign.kernels.structure import ScalarFamily, has_features, is_scalar
 
 #: Step of log(statistic) between the nodes on which pairs are gathered.
 NODE_STEP = 1 / 1024
@@ -102,7 +102,7 @@ def quadratic_forms(
 
     gathered : allow the grid of the statistic, exact to about 1e-7 of sum_ij |c_i c_j|.
     """
-    if isinstance(family, FeatureFamily):
+    if has_features(family):
         return FeatureForms(family, X, space)
     if is_scalar(family):
         return ScalarForms(family, X, space, gathered=gathered)

@@ -17,7 +17,7 @@ from kernalign._typing import Array
 from kernalign.gram.dictionary import CentredProducts, centre_products
 from kernalign.gram.target import Target
 from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
-from kernalign.kernels.base import ScalarFamily
+from kernalign.kernels.structure import ScalarFamily
 from kernalign.rows.pairs import Pass, Share
 
 #: Squaring doubles a relative error, so the exponential is taken anew after this many octaves: at

@@ -2,7 +2,7 @@
 
 from kernalign.kernels.additive import Additive
 from kernalign.kernels.any_of import AnyOf
-from kernalign.kernels.base import Family, FamilyMember, FeatureFamily, ScalarFamily, SearchSpace
+from kernalign.kernels.base import Family, FamilyMember, SearchSpace
 from kernalign.kernels.custom import CustomFamily
 from kernalign.kernels.fourier import Dirichlet, Fourier
 from kernalign.kernels.gaussian import Gaussian
@@ -14,6 +14,7 @@ from kernalign.kernels.matern import Matern
 from kernalign.kernels.polynomial import Polynomial
 from kernalign.kernels.precomputed import GramMatrix
 from kernalign.kernels.rational_quadratic import RationalQuadratic
+from kernalign.kernels.structure import FeatureFamily, ScalarFamily
 
 __all__ = [
     "Additive",

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from kernalign.tables import TableFeatures
+
 
 def column_positions(
     owner: str, given: Any, n_features: int, feature_names: Sequence[str] | None
@@ -37,6 +39,9 @@ def column_positions(
                     f"The 'columns' parameter of {owner} names {column!r}, but X has no column "
                     "names: pass a DataFrame, or positions instead of names."
                 )
+            if isinstance(feature_names, TableFeatures) and column in feature_names.columns:
+                positions += feature_names.of_column(column)
+                continue
             names = list(feature_names)
             if column not in names:
                 raise ValueError(
@@ -52,3 +57,14 @@ def column_positions(
         else:
             positions.append(int(column) % n_features)
     return positions
+
+
+def no_codes(owner: str, codes: Any, columns: Any, feature_names: Sequence[str]) -> ValueError:
+    """The sentence about a family of numbers that is given categories."""
+    own = range(len(feature_names)) if columns is None else columns
+    name = next(feature_names[k] for k in own if codes[k] > 2)
+    return ValueError(
+        f"{owner} is a family of kernels of numbers, and column {name!r} holds categories: use "
+        "Gaussian, Laplacian, Matern, RationalQuadratic, Additive or Linear there, or give "
+        f"{owner} the columns of numbers (columns=[...])."
+    )

@@ -17,8 +17,8 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.kernels._distances import SquaredDistances, middle
 from kernalign.kernels._scale import distance_range
-from kernalign.kernels.base import Family, FamilyMember, ScalarFamily, SearchSpace, Tiles
-from kernalign.rows import as_rows
+from kernalign.kernels.base import Family, FamilyMember, SearchSpace
+from kernalign.kernels.structure import ScalarFamily, Tiles
 
 #: One bandwidth is scanned at this step of log sigma (eight steps an octave).
 LOG_STEP = np.log(2) / 8
@@ -33,6 +33,8 @@ STARTS = 12
 
 class Radial(ScalarFamily):
     """kappa_sigma(x, x') = f(D), D the squared distance in units of sigma."""
+
+    takes_codes = True
 
     def __init__(
         self,
@@ -60,8 +62,32 @@ class Radial(ScalarFamily):
         out = np.empty((len(X), len(X if Z is None else Z)))
         return self.distance_tiles(sigma, X, Z)(slice(None), slice(None), out)
 
+    #: What the distance is in one feature, and what it is called by scipy.
+    distance: ClassVar[str] = "square"
+    metric: ClassVar[str] = "euclidean"
     #: (sigma, X, Z) -> `distances` of some rows of X and of Z, written to an array.
-    distance_tiles: ClassVar[Any] = SquaredDistances
+    number_tiles: ClassVar[Any] = SquaredDistances
+
+    def distance_tiles(self, sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
+        """`distances` of some rows of X and of Z, written to an array."""
+        codes = self.codes
+        if codes is None:
+            tiles: Tiles = self.number_tiles(sigma, X, Z)
+            return tiles
+        other = X if Z is None else Z
+        numbers = codes.numbers
+        of_numbers = self.number_tiles(
+            codes.numbers_of(sigma), X[:, numbers], None if Z is None else Z[:, numbers]
+        )
+
+        def tile(rows: slice, columns: slice, out: Array) -> Array:
+            if numbers.size:
+                out = of_numbers(rows, columns, out)
+            else:
+                out[...] = 0.0
+            return codes.summed(self.distance, sigma**-self.power, X[rows], other[columns], out)
+
+        return tile
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         return self.profile(self.distances(sigma, X, Z))
@@ -87,6 +113,14 @@ class Radial(ScalarFamily):
     def _contract(self, A: Array, X: Array, Z: Array) -> Array:
         """sum_ij A_ij ((x_ik - z_jk) / s_k)^2 for each k: dD/dz_k with z_k = (s_k / sigma_k)^2."""
         s = self._feature_scale(X.shape[1])
+        codes = self.codes
+        if codes is None:
+            return self._contract_numbers(A, X, Z, s)
+        some = codes.numbers
+        of_numbers = self._contract_numbers(A, X[:, some], Z[:, some], codes.numbers_of(s))
+        return codes.merged(of_numbers, codes.contracted(self.distance, A, X, Z))
+
+    def _contract_numbers(self, A: Array, X: Array, Z: Array, s: Array) -> Array:
         shift = middle(Z)
         X = (X - shift) / s
         Z = (Z - shift) / s
@@ -127,7 +161,7 @@ class Radial(ScalarFamily):
                 f"The 'ard' parameter of {type(self).__name__} must be True or False. "
                 f"Got {self.ard!r} instead."
             )
-        self._scale = as_rows(X).spread(weight)
+        self._scale = self.scale_of(X, weight)
 
     def _feature_scale(self, d: int) -> Array:
         """s_k, the spread of each feature on the data the family was resolved on."""
@@ -203,13 +237,17 @@ class Radial(ScalarFamily):
         """Smallest and largest sigma worth looking at on these data, or the user's bounds."""
         if self.bounds is not None:
             return check_bounds(self, self.bounds)
-        nearest, largest = distance_range(X, rng, self._metric())
+        nearest, largest = distance_range(X, rng, self.metric, self._unscaled)
         if largest == 0:
             return 0.5 * self.unit(), 2.0 * self.unit()
         return NARROWEST * nearest, WIDEST * largest
 
-    def _metric(self) -> str:
-        return "euclidean"
+    @property
+    def _unscaled(self) -> Callable[[Array], Array] | None:
+        """Distances of rows that hold codes, which scipy does not know."""
+        if self.codes is None:
+            return None
+        return lambda rows: self.distances(np.ones(1), rows) ** (1 / self.power)
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
         low, high = self.bandwidth_range(X, rng)

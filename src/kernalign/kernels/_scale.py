@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from kernalign._typing import Array
 from kernalign.rows import as_rows
 
 #: Rows looked at to learn the scale of the data.
 SAMPLE = 1000
 
 
-def distance_range(X: Any, rng: np.random.Generator, metric: str) -> tuple[float, float]:
+def distance_range(
+    X: Any,
+    rng: np.random.Generator,
+    metric: str,
+    distances: Callable[[Array], Array] | None = None,
+) -> tuple[float, float]:
     """A small nearest-neighbour distance and the largest distance, from a sample of rows.
+
+    distances : of rows, where these are not scipy's `metric`.
 
     Returns (0, 0) where all rows sampled are equal.
     """
@@ -24,7 +33,10 @@ def distance_range(X: Any, rng: np.random.Generator, metric: str) -> tuple[float
     scale = np.abs(rows - rows[0]).max()
     if scale == 0 or not np.isfinite(scale):
         return 0.0, 0.0
-    D = cdist(rows / scale, rows / scale, metric)
+    if distances is None:
+        D = cdist(rows / scale, rows / scale, metric)
+    else:
+        D, scale = distances(rows), 1.0
     D[D < 1e-12] = np.inf
     nearest = D.min(axis=1)
     nearest = nearest[np.isfinite(nearest)]

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels._bump import bump
 from kernalign.kernels.base import Family, SearchSpace
-from kernalign.rows import as_rows
 
-ROOT = float(np.sqrt(3.0))
 #: Weights below this share of the largest are left out: no number would show it.
 NEGLIGIBLE = 1e-9
 
@@ -25,12 +24,13 @@ class Additive(Family):
 
     parameter = "weight"
     pair_feature = "bump"
+    takes_codes = True
 
     def __init__(self, *, columns: Sequence[int | str] | slice | None = None):
         self.columns = columns
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
-        self._scale = as_rows(X).spread(weight)
+        self._scale = self.scale_of(X, weight)
 
     def _feature_scale(self, d: int) -> Array:
         scale: Array = getattr(self, "_scale", np.ones(d))
@@ -41,7 +41,12 @@ class Additive(Family):
         A = X / s
         B = A if Z is None else Z / s
         K = np.zeros((len(A), len(B)))
-        for k in np.flatnonzero(sigma > NEGLIGIBLE * sigma.max(initial=0.0)):
+        used = sigma > NEGLIGIBLE * sigma.max(initial=0.0)
+        codes = self.codes
+        if codes is not None:
+            codes.summed("bump", np.where(used, sigma, 0.0), A, B, K)
+            used[codes.codes] = False
+        for k in np.flatnonzero(used):
             K += sigma[k] * bump(np.subtract.outer(A[:, k], B[:, k]))
         return K
 
@@ -53,7 +58,10 @@ class Additive(Family):
         A = X / s
         B = A if Z is None else Z / s
         columns = zip(A.T, B.T, strict=True)
-        return np.array([np.vdot(W, bump(np.subtract.outer(a, b))) for a, b in columns])
+        slope = np.array([np.vdot(W, bump(np.subtract.outer(a, b))) for a, b in columns])
+        if self.codes is not None:
+            slope[self.codes.codes] = self.codes.contracted("bump", W, A, B)
+        return slope
 
     def to_search(self, sigma: Array) -> Array:
         return sigma
@@ -75,9 +83,3 @@ class Additive(Family):
         d = X.shape[1]
         scan = np.concatenate([np.ones((1, d)), np.full((1, d), 0.5)])
         return SearchSpace(np.zeros(d), np.ones(d), scan, np.ones(d), ordered=False)
-
-
-def bump(u: Array) -> Array:
-    """m(|u|), in the precision of u."""
-    v = ROOT * np.abs(u)
-    return (1 + v) * np.exp(-v)

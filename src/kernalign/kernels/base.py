@@ -12,20 +12,19 @@ conditioned and in which the search and every gradient work (log sigma for one b
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self, TypeGuard
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from kernalign._typing import Array
-from kernalign.kernels._columns import column_positions
+from kernalign.kernels._columns import column_positions, no_codes
+from kernalign.kernels.codes import CodeColumns
 from kernalign.kernels.units import Units
-from kernalign.rows import columns_of
-
-#: (rows, columns, out) -> out: a number for each pair of a row and a column.
-Tiles = Callable[[slice, slice, Array], Array]
+from kernalign.rows import as_rows, columns_of
+from kernalign.tables import TableFeatures
 
 
 @dataclass(frozen=True)
@@ -160,12 +159,22 @@ class Family(BaseEstimator, ABC):
         feature_names: Sequence[str] | None = None,
         weight: Array | None = None,
     ) -> Self:
-        """A copy whose columns are integer positions and whose data-dependent constants are set."""
+        """A copy whose columns are integer positions and whose data-dependent constants are set.
+
+        On a table that has more than numbers, its columns are taken in units of their own.
+        """
         resolved: Self = clone(self)
+        weight = np.ones(len(X)) if weight is None else weight
+        owner = type(self).__name__
         if self.columns is not None:
-            owner = type(self).__name__
             resolved.columns = column_positions(owner, self.columns, X.shape[1], feature_names)
-        resolved._fix_constants(resolved.select(X), np.ones(len(X)) if weight is None else weight)
+        if self._units is not None:
+            resolved._units = self._units
+        elif isinstance(feature_names, TableFeatures) and feature_names.mixed:
+            resolved._units = Units.of(X, weight, codes=feature_names.codes)
+            if not self.takes_codes and resolved.codes is not None:
+                raise no_codes(owner, feature_names.codes, resolved.columns, feature_names)
+        resolved._fix_constants(resolved.select(X), weight)
         return resolved
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
@@ -185,6 +194,23 @@ class Family(BaseEstimator, ABC):
 
     #: Units that the columns of the data are converted to, before any of them is selected.
     _units: Units | None = None
+    #: Whether kernels of the family are defined on columns of codes.
+    takes_codes: bool = False
+
+    @property
+    def codes(self) -> CodeColumns | None:
+        """Which of the family's own columns hold codes; None where all of them hold numbers."""
+        if self._units is None or self._units.codes is None:
+            return None
+        counts = self.own_columns(self._units.codes[None, :].astype(float))[0].astype(np.intp)
+        return CodeColumns(counts) if counts.any() else None
+
+    def scale_of(self, X: Array, weight: Array) -> Array:
+        """The spread of each of the family's own columns; 1 for codes, which have units."""
+        scale = as_rows(X).spread(weight)
+        if self.codes is not None:
+            scale[self.codes.codes] = 1.0
+        return scale
 
     def select(self, X: Array) -> Array:
         """The family's own columns of X, in the family's units."""
@@ -219,92 +245,6 @@ class Family(BaseEstimator, ABC):
     def linspace(self, low: float, high: float, number: int) -> list[FamilyMember]:
         """Members of a one-parameter family at equidistant parameters."""
         return [self.at(sigma) for sigma in np.linspace(low, high, number)]
-
-
-class ScalarFamily(Family):
-    """A family with one parameter whose kernels depend on a pair only through one number.
-
-    That number (a distance, an inner product) is computed once for a pair and serves every sigma,
-    and sums over pairs are smooth in z: learners can tabulate them in a single pass.
-    """
-
-    #: Step of z at which a tabulated sum over pairs interpolates to about 1e-7 of its size.
-    node_step: float = 0.25
-    #: exp(-statistic / sigma^power): then products of members are members of the family.
-    semigroup: bool = False
-    power: float = 2.0
-    #: For semigroups, nodes per octave of sigma^-power at which sums over pairs are tabulated.
-    nodes_per_octave: int = 2
-
-    def one_parameter(self) -> bool:
-        """Whether this member of the class has a single parameter (no bandwidth per feature)."""
-        return True
-
-    @abstractmethod
-    def statistic(self, X: Array, Z: Array | None = None) -> Array:
-        """The number (n, m) that determines kappa_sigma(x_i, z_j) for every sigma."""
-
-    def unit(self) -> float:
-        """The sigma in whose units the statistic is measured."""
-        return 1.0
-
-    @abstractmethod
-    def from_statistic(self, statistic: Array, sigma: Array) -> Array:
-        """K from the statistic, which is left as it is."""
-
-    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        return self.from_statistic(self.statistic(X, Z), sigma)
-
-    # A pass over the pairs asks for small arrays over and over. Where the system takes freed
-    # memory back at once, as on a Dask worker, new ones cost about as much as the numbers in them.
-
-    def statistic_tiles(self, X: Array, Z: Array | None = None) -> Tiles:
-        """`statistic` of some rows of X and of Z, written to an array."""
-        other = X if Z is None else Z
-
-        def tile(rows: slice, columns: slice, out: Array) -> Array:
-            same = Z is None and rows == columns
-            out[...] = self.statistic(X[rows], None if same else other[columns])
-            return out
-
-        return tile
-
-    def from_statistic_into(self, out: Array, statistic: Array, sigma: Array) -> None:
-        """`from_statistic`, written to `out`."""
-        out[...] = self.from_statistic(statistic, sigma)
-
-
-def is_scalar(family: Family) -> TypeGuard[ScalarFamily]:
-    """Whether sums over pairs of this family can be tabulated in one pass."""
-    return isinstance(family, ScalarFamily) and family.one_parameter()
-
-
-class FeatureFamily(Family):
-    """A family with explicit features: kappa_sigma(x, z) = phi_sigma(x)' phi_sigma(z).
-
-    Sums over pairs then cost O(n): nothing of size n x n is formed.
-    """
-
-    @abstractmethod
-    def features(self, sigma: Array, X: Array) -> Array:
-        """Phi (n, r) with gram = Phi Phi'."""
-
-    @abstractmethod
-    def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
-        """d/dz sum_ir V_ir Phi_ir: shape (p,)."""
-
-    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        phi = self.features(sigma, X)
-        return phi @ (phi if Z is None else self.features(sigma, Z)).T
-
-    def diag(self, sigma: Array, X: Array) -> Array:
-        phi = self.features(sigma, X)
-        return np.einsum("ir,ir->i", phi, phi)
-
-    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
-        Z = X if Z is None else Z
-        left = self.features_gradient(sigma, X, W @ self.features(sigma, Z))
-        return left + self.features_gradient(sigma, Z, W.T @ self.features(sigma, X))
 
 
 class FamilyMember:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels.base import FeatureFamily, SearchSpace
+from kernalign.kernels.base import SearchSpace
+from kernalign.kernels.structure import FeatureFamily
 from kernalign.rows import as_rows
 
 #: By default frequencies reach up to one wave per this many points, on average.

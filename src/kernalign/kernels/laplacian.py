@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array
 from kernalign.kernels._radial import Radial
-from kernalign.kernels.base import Tiles
+from kernalign.kernels.structure import Tiles
 
 
 class Laplacian(Radial):
@@ -26,7 +26,7 @@ class Laplacian(Radial):
     nodes_per_octave = 3
 
     @staticmethod
-    def distance_tiles(sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
+    def number_tiles(sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
         """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""
         A = X / sigma
         B = A if Z is None else Z / sigma
@@ -58,9 +58,8 @@ class Laplacian(Radial):
             return np.array([-np.vdot(A, self.distances(sigma, X, Z))])
         return self._contract(A, X, X if Z is None else Z)
 
-    def _contract(self, A: Array, X: Array, Z: Array) -> Array:
+    def _contract_numbers(self, A: Array, X: Array, Z: Array, s: Array) -> Array:
         """sum_ij A_ij |x_ik - z_jk| / s_k for each k."""
-        s = self._feature_scale(X.shape[1])
         columns = zip((X / s).T, (Z / s).T, strict=True)
         return np.array([np.vdot(A, np.abs(np.subtract.outer(x, z))) for x, z in columns])
 
@@ -84,8 +83,8 @@ class Laplacian(Radial):
         slope: Array = -(sigma**2) / self._feature_scale(sigma.size)
         return slope
 
-    def _metric(self) -> str:
-        return "cityblock"
+    metric = "cityblock"
+    distance = "absolute"
 
     def _z_of(self, ratio: float) -> float:
         return 1 / ratio

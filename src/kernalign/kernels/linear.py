@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels.base import FeatureFamily, SearchSpace
-from kernalign.rows import as_rows
+from kernalign.kernels.base import SearchSpace
+from kernalign.kernels.structure import FeatureFamily
 
 
 class Linear(FeatureFamily):
@@ -21,6 +21,7 @@ class Linear(FeatureFamily):
 
     parameter = "weight"
     pair_feature = "product"
+    takes_codes = True
 
     def from_relevances(self, r: Array) -> Array:
         return np.sqrt(r)
@@ -29,18 +30,50 @@ class Linear(FeatureFamily):
         self.columns = columns
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
-        self._scale = as_rows(X).spread(weight) * np.sqrt(X.shape[1])
+        self._scale = self.scale_of(X, weight) * np.sqrt(X.shape[1])
 
     def _scaled(self, X: Array) -> Array:
         scaled: Array = X / getattr(self, "_scale", np.ones(X.shape[1]))
         return scaled
 
+    # Columns of codes have no explicit features: these would be as many as there are categories.
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        codes = self.codes
+        if codes is None:
+            return super().gram(sigma, X, Z)
+        A = self.features(sigma, X)[:, codes.numbers]
+        B = A if Z is None else self.features(sigma, Z)[:, codes.numbers]
+        return codes.summed("product", self._shares(sigma), X, X if Z is None else Z, A @ B.T)
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        codes = self.codes
+        if codes is None:
+            return super().diag(sigma, X)
+        A = self.features(sigma, X)[:, codes.numbers]
+        return np.einsum("ik,ik->i", A, A) + codes.codes_of(self._shares(sigma)).sum()
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        codes = self.codes
+        if codes is None:
+            return super().gradient(sigma, X, Z, W, K)
+        A = self._scaled(X)
+        B = A if Z is None else self._scaled(Z)
+        by_share = np.einsum("ik,ik->k", A, W @ B)
+        of_codes = codes.contracted("product", W, X, X if Z is None else Z)
+        by_share[codes.codes] = of_codes * codes.codes_of(self._shares(np.ones(sigma.shape)))
+        return 2 * sigma * by_share
+
+    def _shares(self, sigma: Array) -> Array:
+        """w_k^2 / (d s_k^2)."""
+        shares: Array = (sigma / getattr(self, "_scale", np.ones(sigma.shape))) ** 2
+        return shares
+
     def features(self, sigma: Array, X: Array) -> Array:
         return self._scaled(X) * sigma
 
     def relevance(self, sigma: Array, d: int) -> Array:
-        shares: Array = (sigma / getattr(self, "_scale", np.ones(d))) ** 2
-        return shares
+        return self._shares(sigma)
 
     def words(self, sigma: Array, names: Sequence[str]) -> str:
         return "rows are alike when they lie in the same direction"

@@ -9,7 +9,8 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._validation import check_count
 from kernalign.kernels._radial import check_bounds
-from kernalign.kernels.base import ScalarFamily, SearchSpace
+from kernalign.kernels.base import SearchSpace
+from kernalign.kernels.structure import ScalarFamily
 
 
 class Polynomial(ScalarFamily):

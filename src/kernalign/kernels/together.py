@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels.base import FamilyMember, is_scalar
+from kernalign.kernels.base import FamilyMember
+from kernalign.kernels.structure import is_scalar
 
 
 def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:

@@ -7,10 +7,11 @@ spreads distances grow like logarithms, or, in a column with heavy tails, from t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 
 #: Beyond this many standard deviations a plain column grows like a logarithm.
 TAIL = 3.0
@@ -28,6 +29,9 @@ class Units:
     curve : the identity with logarithmic tails, or asinh where `squashed`.
     low, high : the range of the training rows. Values outside are taken for its ends: what the
         kernel says there is not known from any row.
+    codes : the number of codes of each column that holds codes of three or more categories, which
+        stay as they are; 0 for numbers. None if there is no such column.
+    pairs : True for a column of two codes, which are numbers. A third category lies between them.
 
     Results are rounded to single precision: a change of the columns' units changes their last
     digits, and these must not change anything else.
@@ -40,10 +44,21 @@ class Units:
     deviation: Array
     low: Array
     high: Array
+    codes: IntArray | None = None
+    pairs: Any = None
 
     @classmethod
-    def of(cls, X: Array, weight: Array, *, squashed: bool = False) -> Units:
-        """The units of the columns of some rows."""
+    def of(
+        cls, X: Array, weight: Array, *, squashed: bool = False, codes: IntArray | None = None
+    ) -> Units:
+        """The units of the columns of some rows.
+
+        codes : the number of codes of each column; 0 for numbers.
+        """
+        many = None if codes is None or codes.max() < 3 else np.where(codes > 2, codes, 0)
+        pairs = None if codes is None or not (codes == 2).any() else codes == 2
+        if many is not None:
+            X = np.where(many > 0, 0.0, X)
         share = weight / weight.sum()
         centre = weighted_median(X, weight)
         # A sum of numbers near the largest double must not overflow.
@@ -60,9 +75,17 @@ class Units:
         two = np.array([len(np.unique(column)) == 2 for column in X[:LOOKED_AT].T], dtype=bool)
         # Two codes are as far apart as those of a fair coin, however rare one of them is.
         deviation = np.where(two, (U.max(axis=0) - U.min(axis=0)) / 2, deviation)
-        return cls(squashed, centre, spread, mean, deviation, X.min(axis=0), X.max(axis=0))
+        low, high = X.min(axis=0), X.max(axis=0)
+        return cls(squashed, centre, spread, mean, deviation, low, high, many, pairs)
 
     def __call__(self, X: Array) -> Array:
+        rounded = self._of_numbers(X)
+        if self.pairs is not None:
+            between = self._of_numbers(np.array([[0.0], [1.0]]) * self.pairs).mean(axis=0)
+            rounded = np.where(self.pairs & (X > 1), between, rounded)
+        return rounded if self.codes is None else np.where(self.codes > 0, X, rounded)
+
+    def _of_numbers(self, X: Array) -> Array:
         U = _curve((np.clip(X, self.low, self.high) - self.centre) / self.spread, self.squashed)
         rounded: Array = ((U - self.mean) / self.deviation).astype(np.float32).astype(float)
         return rounded

@@ -16,7 +16,7 @@ from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram import Target, check_summable
 from kernalign.gram.sampling import rows_in_memory
 from kernalign.kernels import Family, FeatureFamily, Gaussian, LearnedKernel
-from kernalign.kernels.base import is_scalar
+from kernalign.kernels.structure import is_scalar
 from kernalign.kernels.tied import Ground
 from kernalign.learners.base import (
     DENSE_SAMPLE,

@@ -36,6 +36,7 @@ from kernalign.solvers.family_search import (
     tied_kernel,
     tied_kernels,
 )
+from kernalign.tables import TableFeatures
 
 #: Numbers in one array of features times pairs: tables of many columns are searched on fewer rows,
 #: but not on fewer than these.
@@ -155,7 +156,8 @@ class KernelSearch(Learner):
         rng = generator(self.random_state)
         known = rows_in_proportion(target, MOST_ROWS, rng)
         X, target = as_rows(X).take(known), target.rows(known)
-        sample = _Sample(X, target, rng)
+        codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
+        sample = _Sample(X, target, rng, codes)
         affordable = max(FEWEST_ROWS, int(np.sqrt(2 * PAIR_NUMBERS / X.shape[1])))
         picked = sample.rows(min(sizes.search, affordable))
         few = picked if len(picked) <= 1.5 * sizes.scan else sample.among(picked, sizes.scan)
@@ -167,7 +169,7 @@ class KernelSearch(Learner):
         judge = sample.rows(sizes.judge)
         if len(judge) > MORE * rows.n:
             path = _shortlist(path, rows, target.rows(picked), effort)
-        scores = _scores(path, units(X[judge]), target.rows(judge), effort)
+        scores = _scores(path, units, X[judge], target.rows(judge), effort)
         for found, score in zip(path, scores, strict=True):
             history[order[id(found)]]["score"] = score
         chosen = simplest_enough(path, scores, effort.gain)
@@ -224,8 +226,13 @@ class KernelSearch(Learner):
 class _Sample:
     """Rows to take samples of, each class in proportion."""
 
-    def __init__(self, X: Array, target: Target, rng: np.random.Generator):
-        self.X, self.target, self.rng = X, target, rng
+    def __init__(
+        self, X: Array, target: Target, rng: np.random.Generator, codes: IntArray | None = None
+    ):
+        self.X, self.target, self.rng, self.codes = X, target, rng, codes
+
+    def units(self, *, squashed: bool = False) -> Units:
+        return Units.of(self.X, self.target.weight, squashed=squashed, codes=self.codes)
 
     def rows(self, most: int) -> IntArray:
         return rows_in_proportion(self.target, most, self.rng)
@@ -234,18 +241,17 @@ class _Sample:
         return rows[rows_in_proportion(self.target.rows(rows), most, self.rng)]
 
     def packed(self, units: Units, rows: IntArray) -> PackedRows:
-        return PackedRows(units(self.X[rows]), self.target.rows(rows))
+        return PackedRows(units(self.X[rows]), self.target.rows(rows), codes=units.codes)
 
 
 def _scanned(
     sample: _Sample, few: IntArray, groups: Sequence[Sequence[Family]], effort: Effort
 ) -> tuple[Units, dict[Family, Found]]:
     """Plain or squashed columns by evidence, and the best kernels of one bandwidth on them."""
-    X, weight = sample.X, sample.target.weight
-    plain = Units.of(X, weight)
+    plain = sample.units()
     scanned = [f for group in groups for f in group if f not in SISTERS or len(group) == 1]
     tied = tied_kernels(sample.packed(plain, few), scanned, effort)
-    squashed = Units.of(X, weight, squashed=True)
+    squashed = sample.units(squashed=True)
     rows = sample.packed(squashed, few)
     judges = sorted(tied, key=lambda f: -tied[f].evidence)[:2]
 
@@ -304,14 +310,14 @@ def _shortlist(
     return [f for stage, m in numbers.items() for f in [r for r in ranked if r.stage == stage][:m]]
 
 
-def _scores(path: Sequence[Found], U: Array, target: Target, effort: Effort) -> list[float]:
+def _scores(
+    path: Sequence[Found], units: Units, X: Array, target: Target, effort: Effort
+) -> list[float]:
     """Evidence of each kernel, for classes with leave-one-out log-probability, on some rows."""
 
     def judged(found: Found) -> tuple[float, float]:
-        d = U.shape[1]
-        members = [term.member(d) for term in found.kernel.terms]
-        kernel = LearnedKernel(members, np.array([term.weight for term in found.kernel.terms]))
-        fitted = ridge_at(kernel(U), target, found.kernel.log_noise)
+        K = _combination(found.kernel, units)(X)
+        fitted = ridge_at(K, target, found.kernel.log_noise)
         believed = sum(prior(term.u, effort.prior)[0] for term in found.kernel.terms)
         if not target.classes:
             return fitted.evidence - believed, 0.0

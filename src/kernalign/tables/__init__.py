@@ -2,8 +2,9 @@
 
 from kernalign.tables.columns import Columns
 from kernalign.tables.encoders import Feature
+from kernalign.tables.features import TableFeatures
 from kernalign.tables.labels import class_labels, responses
 from kernalign.tables.reading import is_table
 from kernalign.tables.recognise import Column
 
-__all__ = ["Column", "Columns", "Feature", "class_labels", "is_table", "responses"]
+__all__ = ["Column", "Columns", "Feature", "TableFeatures", "class_labels", "is_table", "responses"]

@@ -1,0 +1,106 @@
+"""Families with more structure: one number tells all of a pair, or features tell all of a row."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TypeGuard
+
+import numpy as np
+
+from kernalign._typing import Array
+from kernalign.kernels.base import Family
+
+#: (rows, columns, out) -> out: a number for each pair of a row and a column.
+Tiles = Callable[[slice, slice, Array], Array]
+
+
+class ScalarFamily(Family):
+    """A family with one parameter whose kernels depend on a pair only through one number.
+
+    That number (a distance, an inner product) is computed once for a pair and serves every sigma,
+    and sums over pairs are smooth in z: learners can tabulate them in a single pass.
+    """
+
+    #: Step of z at which a tabulated sum over pairs interpolates to about 1e-7 of its size.
+    node_step: float = 0.25
+    #: exp(-statistic / sigma^power): then products of members are members of the family.
+    semigroup: bool = False
+    power: float = 2.0
+    #: For semigroups, nodes per octave of sigma^-power at which sums over pairs are tabulated.
+    nodes_per_octave: int = 2
+
+    def one_parameter(self) -> bool:
+        """Whether this member of the class has a single parameter (no bandwidth per feature)."""
+        return True
+
+    @abstractmethod
+    def statistic(self, X: Array, Z: Array | None = None) -> Array:
+        """The number (n, m) that determines kappa_sigma(x_i, z_j) for every sigma."""
+
+    def unit(self) -> float:
+        """The sigma in whose units the statistic is measured."""
+        return 1.0
+
+    @abstractmethod
+    def from_statistic(self, statistic: Array, sigma: Array) -> Array:
+        """K from the statistic, which is left as it is."""
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        return self.from_statistic(self.statistic(X, Z), sigma)
+
+    # A pass over the pairs asks for small arrays over and over. Where the system takes freed
+    # memory back at once, as on a Dask worker, new ones cost about as much as the numbers in them.
+
+    def statistic_tiles(self, X: Array, Z: Array | None = None) -> Tiles:
+        """`statistic` of some rows of X and of Z, written to an array."""
+        other = X if Z is None else Z
+
+        def tile(rows: slice, columns: slice, out: Array) -> Array:
+            same = Z is None and rows == columns
+            out[...] = self.statistic(X[rows], None if same else other[columns])
+            return out
+
+        return tile
+
+    def from_statistic_into(self, out: Array, statistic: Array, sigma: Array) -> None:
+        """`from_statistic`, written to `out`."""
+        out[...] = self.from_statistic(statistic, sigma)
+
+
+def is_scalar(family: Family) -> TypeGuard[ScalarFamily]:
+    """Whether sums over pairs of this family can be tabulated in one pass."""
+    return isinstance(family, ScalarFamily) and family.one_parameter()
+
+
+class FeatureFamily(Family):
+    """A family with explicit features: kappa_sigma(x, z) = phi_sigma(x)' phi_sigma(z).
+
+    Sums over pairs then cost O(n): nothing of size n x n is formed.
+    """
+
+    @abstractmethod
+    def features(self, sigma: Array, X: Array) -> Array:
+        """Phi (n, r) with gram = Phi Phi'."""
+
+    @abstractmethod
+    def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
+        """d/dz sum_ir V_ir Phi_ir: shape (p,)."""
+
+    def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
+        phi = self.features(sigma, X)
+        return phi @ (phi if Z is None else self.features(sigma, Z)).T
+
+    def diag(self, sigma: Array, X: Array) -> Array:
+        phi = self.features(sigma, X)
+        return np.einsum("ir,ir->i", phi, phi)
+
+    def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
+        Z = X if Z is None else Z
+        left = self.features_gradient(sigma, X, W @ self.features(sigma, Z))
+        return left + self.features_gradient(sigma, Z, W.T @ self.features(sigma, X))
+
+
+def has_features(family: Family) -> TypeGuard[FeatureFamily]:
+    """Whether a family has explicit features: not on codes, of which there can be thousands."""
+    return isinstance(family, FeatureFamily) and family.codes is None
