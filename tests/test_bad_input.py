@@ -142,13 +142,22 @@ def test_x_that_is_not_finite(kind, value, word):
             method(X)
 
 
-@every_kind
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity")])
-def test_y_that_is_not_finite(kind, value, word):
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        ("classifier", np.nan, "y has no label in row 3"),
+        ("classifier", np.inf, "y is infinite in row 3"),
+        ("regressor", np.nan, "y is missing in row 3"),
+        ("regressor", np.inf, "y is infinite in row 3"),
+        *((kind, np.nan, "y contains NaN") for kind in ("features", "learner")),
+        *((kind, np.inf, "y contains infinity") for kind in ("features", "learner")),
+    ],
+)
+def test_y_that_is_not_finite(kind, value, said):
     X, y = data()
     y = response("regressor", y)
     y[3] = value
-    refused(make(kind), X, y, "y", word)
+    refused(make(kind), X, y, said)
 
 
 @every_kind

@@ -2,7 +2,13 @@
 
 import logging
 
-from kernalign._warnings import AlignmentWarning, SampleWarning, ScaleWarning, SelectionWarning
+from kernalign._warnings import (
+    AlignmentWarning,
+    ColumnWarning,
+    SampleWarning,
+    ScaleWarning,
+    SelectionWarning,
+)
 from kernalign.criteria import alignment, centered_alignment
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
 from kernalign.kernels import (
@@ -46,6 +52,7 @@ __all__ = [
     "Additive",
     "AlignmentWarning",
     "AnyOf",
+    "ColumnWarning",
     "ContinuousAlignment",
     "ContinuousEvidence",
     "ContinuousRisk",

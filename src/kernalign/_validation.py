@@ -24,7 +24,7 @@ def check_labelled_rows(estimator: BaseEstimator, X: Any, y: Any, **options: Any
     """(X, y) as finite arrays; sets `n_features_in_` and `feature_names_in_`."""
     check_given(estimator, y)
     refuse_text(X)
-    check_labels(np.asarray(y), numbers_only=options.get("y_numeric", False))
+    check_labels(np.asarray(y))
     return validate_data(
         estimator, X, y, reset=True, dtype=np.float64, ensure_min_samples=2, **options
     )
@@ -60,13 +60,11 @@ def _refuse_text_in(values: Any, where: str) -> None:
             )
 
 
-def check_labels(y: Any, numbers_only: bool) -> None:
+def check_labels(y: Any) -> None:
     """Labels of one kind, so that they can be told apart and put in order."""
     if y.dtype.kind not in "OUST" or y.ndim != 1:
         return
     kinds = sorted({"text" if isinstance(v, str) else type(v).__name__ for v in y.tolist()})
-    if "text" in kinds and numbers_only:
-        raise ValueError("y must hold numbers. Got text: a classifier takes labels.")
     if len(kinds) > 1 and {"text", "NoneType"} & set(kinds):
         raise ValueError(f"y must hold labels of one kind. Got {' and '.join(kinds)}.")
 

@@ -23,7 +23,8 @@ class SampleWarning(UserWarning):
 
 
 class ColumnWarning(UserWarning):
-    """A column of a table is left out, or has missing cells that the fit did not see."""
+    """A column is left out, is read otherwise than it is written, or has missing cells that the
+    fit did not see."""
 
 
 def find_stack_level() -> int:

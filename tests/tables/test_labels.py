@@ -7,7 +7,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.exceptions import DataConversionWarning
 
+from kernalign import ColumnWarning
 from kernalign.tables import class_labels, responses
 
 SERIES = {
@@ -20,7 +22,7 @@ SERIES = {
     "pyarrow": pa.array,
     "chunked": lambda v: pa.chunked_array([v]),
     "frame": lambda v: pd.DataFrame({"y": v}),
-    "column": lambda v: np.array(v)[:, None],
+    "column": lambda v: pd.DataFrame({"y": v}).to_numpy()[:, :1].tolist(),
 }
 series = pytest.mark.parametrize("make", SERIES.values(), ids=SERIES)
 
@@ -52,9 +54,43 @@ def test_several_responses(make):
 
 
 def test_responses_written_otherwise():
-    np.testing.assert_array_equal(responses(["1.234,5 €", "0,25 €"])[0], [1234.5, 0.25])
+    said = "y holds numbers written with a decimal comma, thousands marks and a currency: it is"
+    with pytest.warns(ColumnWarning, match=said):
+        found = responses(["1.234,5 €", "0,25 €"])[0]
+    np.testing.assert_array_equal(found, [1234.5, 0.25])
     np.testing.assert_array_equal(responses([True, False])[0], [1.0, 0.0])
-    np.testing.assert_array_equal(responses(pd.to_timedelta([1, 2], unit="D"))[0], [1.0, 2.0])
+    with pytest.warns(ColumnWarning, match="y holds durations, in days"):
+        found = responses(pd.to_timedelta([1, 2], unit="D"))[0]
+    np.testing.assert_array_equal(found, [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([0.0, 1.0, 0.0]),
+        np.array([3, 1, 3], dtype=np.int8),
+        np.array([True, False, True]),
+        np.array(["b", "a", "b"]),
+        np.array(["b", "a", "b"], dtype=object),
+        pd.Series(["b", "a", "b"], dtype="category"),
+        pd.Series([2, 1, 2], dtype="category"),
+        pl.Series(["b", "a", "b"]),
+    ],
+    ids=lambda y: f"{type(y).__module__}-{y.dtype}",
+)
+def test_labels_have_the_type_that_numpy_gives_them(y):
+    assert class_labels(y).dtype == np.asarray(y).dtype
+
+
+def test_labels_of_types_that_numpy_has_not():
+    assert class_labels(pd.Series([2, 1, 2], dtype="Int64")).dtype == np.int64
+    assert class_labels(pd.Series([True, False], dtype="boolean")).dtype == bool
+    assert class_labels(pd.Series(["a", "b"], dtype="string")).dtype == object
+
+
+def test_a_column_vector_of_labels_is_used_with_a_warning():
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        assert class_labels(np.array([["b"], ["a"]])).tolist() == ["b", "a"]
 
 
 @series
@@ -74,9 +110,16 @@ def test_missing_labels_are_named_with_their_rows(make):
             ["1", "2", "many"],
             "y must hold numbers. Got 'many' in row 2 .counted from 0.: correct it",
         ),
-        (["good", "bad"], "Got 'good' in row 0 .counted from 0.: for labels, use a classifier"),
+        (
+            ["good", "bad"],
+            "Got 'good' in row 0 .* and others in 1 more row: for labels",
+        ),
         (pd.Series([1.0, None], name="price"), r"y \('price'\) is missing in row 1"),
         (pd.DataFrame({"u": [1, 2], "v": [None, 2]}), r"y \('v'\) is missing in row 0"),
+        (
+            pd.DataFrame({"u": [1, None, np.inf], "v": ["1", "a", "b"]}),
+            r"(?s)y \('u'\) is missing in row 1 .*y \('v'\) must .* Got 'a' in row 1 .* 1 more row",
+        ),
         ([datetime.date(2020, 1, 1)] * 2, "must hold numbers. Got dates"),
         ([[1], [2, 3]], "y"),
         ([1j, 2], "y cannot be used: row 0 holds a complex number"),

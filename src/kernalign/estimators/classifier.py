@@ -29,6 +29,7 @@ from kernalign.machines.base import Machine
 from kernalign.machines.calibration import TemperatureCalibration
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
+from kernalign.tables import class_labels
 
 #: What is trained where the user names no machine; of the two the one that predicts better.
 MACHINES: list[Machine] = [SupportVectorClassifier(), RidgeClassifier()]
@@ -116,6 +117,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         all.) If C is a number and there is one learner, it is the error of that fit. Rows count by
         `sample_weight`; NaN if fewer than two classes have rows to hold out.
     classes_ : array
+        In order, of the type that y has as an array.
     n_features_in_, feature_names_in_ : what `fit` saw.
 
     Examples
@@ -150,8 +152,17 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         self.class_weight = class_weight
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the kernel, choose C, train the machine."""
-        X, y, weight, columns = labelled_rows(self, X, y, sample_weight)
+        """Learn the kernel, choose C, train the machine.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame, also of Dask
+        y : (n,) list, array or series of labels
+            Text, numbers, booleans or categories. Rows without a label are named in the error.
+        sample_weight : (n,) array, optional
+            An integer weight counts as that many equal rows.
+        """
+        X, y, weight, columns = labelled_rows(self, X, y, sample_weight, class_labels)
         check_classification_targets(y)
         X, used = self._placed(X), weight > 0
         classes = _classes(y[used])

@@ -24,6 +24,7 @@ from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegress
 from kernalign.machines.base import Machine
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
+from kernalign.tables import responses
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {
@@ -117,7 +118,9 @@ feature_names_in_ :
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine."""
-        X, y, weight, columns = labelled_rows(self, X, y, sample_weight, y_numeric=True)
+        X, y, weight, columns = labelled_rows(
+            self, X, y, sample_weight, lambda y: responses(y)[0], y_numeric=True
+        )
         y = np.asarray(y, dtype=float)
         X, used = self._placed(X), weight > 0
         folds = self._folds(X, y, used)

@@ -31,34 +31,47 @@ def source_of(X: Any) -> Source | None:
 
 
 def labelled_rows(
-    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any = None, **options: Any
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    read: Callable[[Any], Any] | None = None,
+    **options: Any,
 ) -> tuple[Any, Any, Array, dict[str, Any]]:
     """(rows, y, weight, columns) for `fit`: rows are an array, or `Rows` elsewhere than in memory.
 
     columns : `n_features_in_`, and `feature_names_in_` where X has names. The estimator is left as
         it is: it gets them at the end of a successful fit.
+    read : what makes an array of y as people have it (`kernalign.tables`); without, y must be one.
     options : of scikit-learn's `validate_data`.
     """
     # scikit-learn sets attributes on what it validates for, before it knows that X is valid.
     estimator = copy.copy(estimator)
-    rows, y, weight = _checked(estimator, X, y, sample_weight, **options)
+    rows, y, weight = _checked(estimator, X, y, sample_weight, read, **options)
     known = ("n_features_in_", "feature_names_in_")
     return rows, y, weight, {name: v for name, v in vars(estimator).items() if name in known}
 
 
 def _checked(
-    estimator: BaseEstimator, X: Any, y: Any, sample_weight: Any, **options: Any
+    estimator: BaseEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    read: Callable[[Any], Any] | None,
+    **options: Any,
 ) -> tuple[Any, Any, Array]:
     """The same is checked wherever the rows are."""
     source = source_of(X)
     if source is None:
+        if read is not None and y is not None:
+            y = read(y)
         X, y = check_labelled_rows(estimator, X, y, **options)
         return X, y, check_weights(sample_weight, X)
     check_given(estimator, y)
     rows, (y, weight) = source.opened([y, sample_weight])
-    numeric = options.get("y_numeric", False)
-    check_labels(y, numbers_only=numeric)
-    y = _check_y(y, multi_output=options.get("multi_output", False), y_numeric=numeric)
+    y = y if read is None else read(y)
+    check_labels(y)
+    y = _check_y(y, **options)
     for what, values in (("y", y), ("sample_weight", weight)):
         if values is not None and len(values) != len(rows):
             raise ValueError(

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+from sklearn.exceptions import DataConversionWarning
 
 from kernalign._typing import Array
+from kernalign._warnings import ColumnWarning, find_stack_level
 from kernalign.tables.cells import Cells, family, spread
 from kernalign.tables.convert import WHAT, parse, types_held
-from kernalign.tables.problems import UnusableError, rows_of, shortened
+from kernalign.tables.problems import UnusableError, counted, rows_of, shortened
 from kernalign.tables.reading import is_frame, read_column, read_table
 
 FROM_0 = "(counted from 0)"
+Read = TypeVar("Read")
 
 
 def class_labels(y: Any) -> np.ndarray[Any, Any]:
-    """One label per row: numbers, booleans or text.
+    """One label per row: numbers, booleans or text, of the type that numpy gives them.
 
     Takes a list, an array, a series or a table of one column, also with a categorical dtype.
     Raises one sentence that names the rows if labels are missing, infinite or of several types.
@@ -27,7 +32,15 @@ def class_labels(y: Any) -> np.ndarray[Any, Any]:
             f"y must have one column of labels. Got {len(cells)} columns: fit one classifier for "
             "each."
         )
-    return _labels(cells[0])
+    labels = _labels(cells[0])
+    if isinstance(y, np.ndarray) and y.ndim == 2:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: its column is used. "
+            "y.ravel() has the right shape.",
+            DataConversionWarning,
+            stacklevel=find_stack_level(),
+        )
+    return labels if cells[0].type == "datetime" else _as_numpy_has_them(y, labels)
 
 
 def _labels(cells: Cells) -> np.ndarray[Any, Any]:
@@ -38,13 +51,24 @@ def _labels(cells: Cells) -> np.ndarray[Any, Any]:
         _refuse_infinite(cells)
         whole = bool(np.all(cells.values == np.floor(cells.values)))
         return cells.values.astype(np.int64) if whole and _fits(cells.values) else cells.values
-    if len({family(value) for value in cells.distinct}) > 1:
+    families = {family(value) for value in cells.distinct}
+    if len(families) > 1:
         raise ValueError(f"{_title(cells)} must hold labels of one type. Got {types_held(cells)}.")
-    return np.asarray(np.array(cells.distinct)[cells.values])
+    text = families == {"text"}
+    return np.asarray(np.array(cells.distinct, dtype=object if text else None)[cells.values])
 
 
 def _fits(values: Array) -> bool:
     return bool(np.abs(values).max(initial=0.0) < 2.0**53)
+
+
+def _as_numpy_has_them(y: Any, labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The labels in the type of y as an array, so that predictions have it too."""
+    given = np.asarray(y)
+    if given.dtype.kind not in "biufU" or given.size != len(labels):
+        # Objects: the labels that were read have a type of their own.
+        return labels
+    return given.reshape(-1)
 
 
 def responses(y: Any) -> tuple[Array, tuple[str, ...]]:
@@ -55,9 +79,22 @@ def responses(y: Any) -> tuple[Array, tuple[str, ...]]:
     the rows if numbers are missing, infinite or something else.
     """
     columns = _columns(y)
-    numbers = [_response(cells) for cells in columns]
+    numbers = _each(_response, columns)
     names = tuple(cells.name for cells in columns)
     return (numbers[0] if len(numbers) == 1 else np.column_stack(numbers)), names
+
+
+def _each(read: Callable[[Cells], Read], columns: Sequence[Cells]) -> list[Read]:
+    """What is read from each column, or one error that says all that is wrong."""
+    found, problems = [], []
+    for cells in columns:
+        try:
+            found.append(read(cells))
+        except ValueError as problem:
+            problems.append(str(problem))
+    if problems:
+        raise ValueError("\n".join(problems))
+    return found
 
 
 def _response(cells: Cells) -> Array:
@@ -72,20 +109,29 @@ def _response(cells: Cells) -> Array:
         cells = Cells(cells.name, "number", spread(cells.values, values, np.nan))
     _refuse_missing(cells, "is missing", "remove these rows from X and y, or fill them in")
     _refuse_infinite(cells)
+    if cells.note:
+        warnings.warn(
+            f"{_title(cells)} holds {cells.note}: it is read as numbers.",
+            ColumnWarning,
+            stacklevel=find_stack_level(),
+        )
     return cells.values
 
 
 def _read_text(cells: Cells) -> Cells:
-    numbers, _ = parse(cells)
+    numbers, style = parse(cells)
     if numbers.bad.any():
         wrong = spread(cells.values, numbers.bad, False).astype(bool)
         row = int(np.argmax(wrong))
         value = shortened(cells.distinct[cells.values[row]])
+        others = wrong.sum() - 1
+        more = f" and others in {counted(int(others), 'more row')}" if others else ""
         todo = "correct it" if not numbers.bad.all() else "for labels, use a classifier"
         raise ValueError(
-            f"{_title(cells)} must hold numbers. Got {value} in row {row} {FROM_0}: {todo}."
+            f"{_title(cells)} must hold numbers. Got {value} in row {row} {FROM_0}{more}: {todo}."
         )
-    return Cells(cells.name, "number", spread(cells.values, numbers.values, np.nan))
+    note = "" if style is None else str(style)
+    return Cells(cells.name, "number", spread(cells.values, numbers.values, np.nan), note=note)
 
 
 def _columns(y: Any) -> list[Cells]:
@@ -99,8 +145,10 @@ def _columns(y: Any) -> list[Cells]:
                 if isinstance(cells, UnusableError):
                     raise ValueError(f"Column {name!r} of y cannot be used: {cells}")
             columns = [cells for cells in source.columns if isinstance(cells, Cells)]
-            alone = len(columns) == 1 and not source.named
-            return [columns[0].named("y")] if alone else columns
+            if not source.named:
+                several = len(columns) > 1
+                return [c.named(f"y{j}" if several else "y") for j, c in enumerate(columns)]
+            return columns
         if np.ndim(y) != 1:
             raise ValueError(f"y must have one or two dimensions. Got {np.ndim(y)}.")
         title = getattr(y, "name", None)
