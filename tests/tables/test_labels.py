@@ -122,7 +122,7 @@ def test_missing_labels_are_named_with_their_rows(make):
         ),
         ([datetime.date(2020, 1, 1)] * 2, "must hold numbers. Got dates"),
         ([[1], [2, 3]], "y"),
-        ([1j, 2], "y cannot be used: row 0 holds a complex number"),
+        ([1j, 2], "Complex data not supported in y"),
         ([{"a": 1}, {"a": 2}], "y cannot be used: row 0 holds several values"),
         (np.zeros((2, 2, 2)), "y must have one or two dimensions. Got 3"),
         (5, "y must have one or two dimensions. Got 0"),

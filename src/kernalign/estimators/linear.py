@@ -240,7 +240,7 @@ def _normal_equations(
 
 def _wanted(problem: Problem) -> Array:
     """What least squares fits: -1/+1 by class, or the response."""
-    return problem.target.signs if problem.target.classes else problem.y[:, None]
+    return problem.target.signs if problem.target.classes else problem.target.values
 
 
 def default_features(n: int, solver: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -51,9 +52,19 @@ def calibrated_brier(codes: Array, outputs: Array, weight: Array) -> Array:
     return brier(rows, slopes)
 
 
-def squared(y: Array, outputs: Array) -> Array:
-    return (outputs - y) ** 2
+def squared(y: Array, outputs: Array, units: Any = 1.0) -> Array:
+    """Squared errors; of several responses their mean, each counted in its own unit."""
+    errors: Array = (outputs - y) ** 2 * units
+    return errors if y.ndim == 1 else errors.mean(axis=-1)
+
+
+def numbers_loss(units: Any = 1.0) -> Loss:
+    """Responses of unit spread decide alike; errors are reported in units of each."""
+
+    def deciding(y: Array, outputs: Array, weight: Array) -> Array:
+        return squared(y, outputs)
+
+    return Loss(lambda y, outputs: squared(y, outputs, units), deciding)
 
 
 CLASSES = Loss(zero_one, calibrated_brier)
-NUMBERS = Loss(squared, lambda y, outputs, weight: squared(y, outputs))

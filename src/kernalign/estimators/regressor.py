@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from kernalign._fitted import publish
@@ -15,16 +17,21 @@ from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, is_integer
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.folds import Split, number_folds, splits_of_used_rows
-from kernalign.estimators.losses import NUMBERS
+from kernalign.estimators.losses import numbers_loss, squared
 from kernalign.estimators.problem import Problem
-from kernalign.estimators.response import Response, choose_response
+from kernalign.estimators.response import (
+    Response,
+    Responses,
+    choose_response,
+    responses_of,
+)
 from kernalign.estimators.searched import searched_attributes
 from kernalign.gram import Target
 from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegressor
 from kernalign.machines.base import Machine
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
-from kernalign.tables import responses
+from kernalign.tables import responses, warn_of_column
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {
@@ -83,10 +90,12 @@ feature_names_in_ :
         standard deviation.
     response_ : Response
         The scale on which the response is predicted. `response_.curve` is "identity", "root", "log"
-        or "asinh"; always "identity" if `learner` or `machine` is given.
+        or "asinh"; always "identity" if `learner` or `machine` is given. For several responses it
+        is a `Responses` with one such scale for each, in `columns`.
     cv_error_, cv_error_std_ : float
         As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
-        from a sample of all rows.
+        from a sample of all rows. For several responses it is the mean of their squared errors, as
+        scikit-learn's `mean_squared_error` averages them: a response of large numbers weighs most.
 
     Examples
     --------
@@ -117,23 +126,42 @@ feature_names_in_ :
         self.n_components = n_components
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the kernel, choose C, train the machine."""
+        """Learn the kernel, choose C, train the machine.
+
+        Parameters
+        ----------
+        X : (n, d) array or data frame, also of Dask
+        y : (n,) list, array or series of numbers, or (n, m) array or data frame of m responses
+            Numbers that are written as text are read. Rows without a number are named in the error.
+            Several responses share one kernel and one C; each has a scale of its own.
+        sample_weight : (n,) array, optional
+            An integer weight counts as that many equal rows.
+        """
+        names: list[str] = []
+
+        def read(y: Any) -> Array:
+            values, found = responses(y)
+            if values.ndim == 1 and not self._takes_several():
+                warn_of_column(y)
+            names.extend(found)
+            return values
+
         X, y, weight, columns = labelled_rows(
-            self, X, y, sample_weight, lambda y: responses(y)[0], y_numeric=True
+            self, X, y, sample_weight, read, y_numeric=True, multi_output=True
         )
-        y = np.asarray(y, dtype=float)
         X, used = self._placed(X), weight > 0
         folds = self._folds(X, y, used)
         y, weight = y[used], weight[used]
-        machines = self._machines()
-        response = Response.of(y, weight)
+        machines = self._machines(y)
+        rows = as_rows(X).subset(used)
+        choose = None
         if self.learner is None and not machines:
-            response = choose_response(as_rows(X).subset(used), y, weight)
+            choose = partial(choose_response, rows, weight=weight)
+        response = responses_of(y, weight, tuple(names), choose)
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
         scaled = response.forward(y)
-        target = Target(scaled[:, None], weight)
-        names = columns.get("feature_names_in_")
-        problem = Problem(as_rows(X).subset(used), scaled, target, weight, names)
+        target = Target(scaled.reshape(len(y), -1), weight)
+        problem = Problem(rows, scaled, target, weight, columns.get("feature_names_in_"))
         found = None if machines else self._search(problem, folds)
         if found is not None:
             response = response.smeared(scaled - found.left_out)
@@ -153,15 +181,17 @@ feature_names_in_ :
         problem: Problem,
         machines: list[Machine],
         folds: Sequence[Split],
-        response: Response,
+        response: Response | Responses,
         y: Array,
-    ) -> tuple[dict[str, Any], Response]:
+    ) -> tuple[dict[str, Any], Response | Responses]:
         """Fitted attributes with C chosen on held-out rows, and the response's way back."""
+        largest = np.max(response.scale)
         with np.errstate(over="ignore"):
-            unit = float(np.float64(response.scale) ** 2)
-        fitted, chosen = self._learn(problem, machines, MACHINES["ridge"], folds, NUMBERS, unit)
-        known = np.isfinite(chosen.held_out)
-        if response.curve != "identity" and known.any():
+            unit = float(np.float64(largest) ** 2)
+        loss = numbers_loss((response.scale / largest) ** 2)
+        fitted, chosen = self._learn(problem, machines, MACHINES["ridge"], folds, loss, unit)
+        known = np.isfinite(chosen.held_out.reshape(len(chosen.held_out), -1)).all(axis=1)
+        if not response.identity and known.any():
             outputs = chosen.held_out[known]
             response = response.smeared(problem.y[known] - outputs)
             errors = squared_errors(response.back(outputs), y[known])
@@ -170,13 +200,32 @@ feature_names_in_ :
             fitted["cv_error_std_"] = float(np.std(errors) / np.sqrt(max(len(errors) - 1, 1)))
         return fitted, response
 
-    def _machines(self) -> list[Machine]:
+    def _machines(self, y: Array) -> list[Machine]:
         if self.machine is None:
             return []
         if isinstance(self.machine, str):
             check_choice(self, "machine", tuple(MACHINES))
-            return MACHINES[self.machine]
-        return [Precomputed(self.machine, "KernelRegressor", "'ridge', 'svr' or ")]
+            machines = MACHINES[self.machine]
+        else:
+            machines = [Precomputed(self.machine, "KernelRegressor", "'ridge', 'svr' or ")]
+        if y.ndim == 2 and not self._takes_several():
+            raise ValueError(
+                "The 'machine' parameter of KernelRegressor must be None, 'ridge' or an estimator "
+                f"of several responses, such as KernelRidge(kernel='precomputed'), where y has "
+                f"{y.shape[1]} columns. Got {self.machine!r} instead."
+            )
+        return machines
+
+    def _takes_several(self) -> bool:
+        """Whether the machine takes several responses."""
+        if self.machine is None or isinstance(self.machine, str):
+            return self.machine != "svr"
+        return bool(get_tags(self.machine).target_tags.multi_output)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._takes_several()
+        return tags
 
     def _folds(self, X: Array, y: Array, used: Any) -> list[Split]:
         if is_integer(self.cv):
@@ -193,14 +242,14 @@ feature_names_in_ :
         return splits
 
     def predict(self, X: Any) -> Array:
-        """The response of each row."""
+        """The response of each row: (n,), or (n, m) for m responses."""
         check_is_fitted(self)
         outputs, back = self.model_.outputs, self.response_.back
-        return of_rows(self, X, lambda rows: back(outputs(rows)))
+        width = len(self.response_) if isinstance(self.response_, Responses) else None
+        return of_rows(self, X, lambda rows: back(outputs(rows)), width)
 
 
 def squared_errors(found: Array, y: Array) -> Array:
-    """Squared errors of each row; infinite where they overflow."""
+    """Squared errors of each row, of several responses their mean; infinite if they overflow."""
     with np.errstate(over="ignore"):
-        errors: Array = (found - y) ** 2
-    return errors
+        return squared(y, found)

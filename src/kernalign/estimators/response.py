@@ -122,12 +122,71 @@ class Response:
         mean: Array = total / len(self.residuals) * self.unit + self.centre
         return mean
 
+    @property
+    def identity(self) -> bool:
+        """Whether predictions are those of the machine, but for centre and unit."""
+        return self.curve == "identity"
+
     def smeared(self, residuals: Array) -> Response:
         """The response whose predictions are averaged over these residuals of t."""
-        if self.curve == "identity":
+        if self.identity:
             return self
         found = np.quantile(residuals, (np.arange(QUANTILES) + 0.5) / QUANTILES)
         return replace(self, residuals=tuple(found.tolist()))
+
+
+@dataclass(frozen=True)
+class Responses:
+    """Several responses (n, m), each on a scale of its own.
+
+    columns : the scale of each; names : as the table of responses has them.
+    """
+
+    columns: tuple[Response, ...]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @property
+    def curve(self) -> tuple[str, ...]:
+        """The name of each curve."""
+        return tuple(one.curve for one in self.columns)
+
+    @property
+    def identity(self) -> bool:
+        """Whether no response has a curve."""
+        return all(one.identity for one in self.columns)
+
+    @property
+    def scale(self) -> Array:
+        """(m,) units of y in one of t, where the curves are the identity."""
+        return np.array([one.scale for one in self.columns])
+
+    def forward(self, y: Array) -> Array:
+        return np.column_stack([one.forward(v) for one, v in zip(self.columns, y.T, strict=True)])
+
+    def back(self, t: Array) -> Array:
+        """(n, m) the mean responses where the machine says t."""
+        return np.column_stack([one.back(v) for one, v in zip(self.columns, t.T, strict=True)])
+
+    def smeared(self, residuals: Array) -> Responses:
+        """The responses whose predictions are averaged over these residuals (n, m) of t."""
+        pairs = zip(self.columns, residuals.T, strict=True)
+        return replace(self, columns=tuple(one.smeared(r) for one, r in pairs))
+
+
+def responses_of(
+    y: Array, weight: Array, names: tuple[str, ...], choose: Callable[[Array], Response] | None
+) -> Response | Responses:
+    """The scale of one response (n,), or of each of several (n, m).
+
+    choose : what finds the curve of one; None for none.
+    """
+    one = choose or (lambda values: Response.of(values, weight))
+    if y.ndim == 1:
+        return one(y)
+    return Responses(tuple(one(values) for values in y.T), names)
 
 
 def choose_response(X: Any, y: Array, weight: Array, feature_names: Any = None) -> Response:

@@ -63,6 +63,11 @@ def gather(
 ) -> Facts:
     """Collect the facts; cross-validation happens here, where data are given."""
     seen = view(model)
+    curve = getattr(getattr(seen.estimator, "response_", None), "curve", "")
+    if isinstance(curve, tuple):
+        raise ValueError(
+            f"A report is about one response. This model predicts {len(curve)}: fit one of them."
+        )
     if row is not None and X is not None and not 0 <= row < len(X):
         raise ValueError(f"The row to explain must be from 0 to {len(X) - 1}. Got {row}.")
     classification = is_classifier(seen.estimator)

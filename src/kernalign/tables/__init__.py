@@ -3,8 +3,17 @@
 from kernalign.tables.columns import Columns
 from kernalign.tables.encoders import Feature
 from kernalign.tables.features import TableFeatures
-from kernalign.tables.labels import class_labels, responses
+from kernalign.tables.labels import class_labels, responses, warn_of_column
 from kernalign.tables.reading import is_table
 from kernalign.tables.recognise import Column
 
-__all__ = ["Column", "Columns", "Feature", "TableFeatures", "class_labels", "is_table", "responses"]
+__all__ = [
+    "Column",
+    "Columns",
+    "Feature",
+    "TableFeatures",
+    "class_labels",
+    "is_table",
+    "responses",
+    "warn_of_column",
+]

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
@@ -33,6 +34,12 @@ def class_labels(y: Any) -> np.ndarray[Any, Any]:
             "each."
         )
     labels = _labels(cells[0])
+    warn_of_column(y)
+    return labels if cells[0].type == "datetime" else _as_numpy_has_them(y, labels)
+
+
+def warn_of_column(y: Any) -> None:
+    """scikit-learn's warning, where an array (n, 1) was given for labels (n,)."""
     if isinstance(y, np.ndarray) and y.ndim == 2:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: its column is used. "
@@ -40,7 +47,6 @@ def class_labels(y: Any) -> np.ndarray[Any, Any]:
             DataConversionWarning,
             stacklevel=find_stack_level(),
         )
-    return labels if cells[0].type == "datetime" else _as_numpy_has_them(y, labels)
 
 
 def _labels(cells: Cells) -> np.ndarray[Any, Any]:
@@ -138,6 +144,9 @@ def _columns(y: Any) -> list[Cells]:
     """The columns of y, which is one-dimensional or a table."""
     if y is None:
         raise ValueError("y is needed: the label or response of each row. Got None.")
+    y = _as_array(y)
+    if np.iscomplexobj(y):
+        raise ValueError("Complex data not supported in y: use the real or the imaginary parts.")
     try:
         if is_frame(y) or np.ndim(y) == 2:
             source = read_table(y)
@@ -155,6 +164,14 @@ def _columns(y: Any) -> list[Cells]:
         return [read_column(str(title) if title not in (None, "") else "y", y)]
     except UnusableError as why:
         raise ValueError(f"y cannot be used: {why}") from None
+
+
+def _as_array(y: Any) -> Any:
+    """y itself if its columns can be read, else the array that it can become."""
+    known = isinstance(y, np.ndarray | list | tuple) or hasattr(y, "to_pylist")
+    if known or is_frame(y) or nw.dependencies.is_into_series(y) or not hasattr(y, "__array__"):
+        return y
+    return np.asarray(y)
 
 
 def _title(cells: Cells) -> str:
