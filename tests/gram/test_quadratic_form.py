@@ -45,6 +45,17 @@ def test_value_is_the_contracted_gram_matrix(case):
 
 
 @every_family
+def test_gram_is_that_of_the_family_whatever_was_asked_before(case):
+    p = problem(case)
+    forms = forms_of(p)
+    z = p.family.to_search(p.sigma)
+    for seed in (0, 1):
+        forms.of(some_c(len(p.full), seed=seed)).value(z)
+        K = case.reference(p.X, p.sigma, p.X, p.X)
+        np.testing.assert_allclose(forms.gram(z), K, rtol=1e-9, atol=1e-12)
+
+
+@every_family
 def test_slope_against_central_differences(case):
     p = problem(case)
     form = forms_of(p).of(some_c(len(p.full)))

@@ -169,10 +169,11 @@ class ScalarForms(PairForms):
     ):
         super().__init__(family, X)
         n = len(self.X)
-        full = family.statistic(self.X)
+        self._statistic = family.statistic(self.X)
         self._above = np.flatnonzero(np.triu(np.ones((n, n), dtype=bool), 1))
-        statistic = np.concatenate([full.reshape(-1)[self._above], np.diagonal(full)])
-        self._outer = full  # of the same size, and no longer needed
+        above = self._statistic.reshape(-1)[self._above]
+        statistic = np.concatenate([above, np.diagonal(self._statistic)])
+        self._outer = np.empty((n, n))
         self._pairs = np.empty(statistic.size)
         grid = _grid_of(statistic) if gathered else None
         self.nodes = statistic if grid is None else grid
@@ -195,6 +196,10 @@ class ScalarForms(PairForms):
         weights = w.copy() if self._hats is None else self._hats @ w
         negative = (float(np.abs(w).sum()) - float(w.sum())) / 2
         return ScalarForm(self, c, weights, negative)
+
+    def gram(self, z: Array) -> Array:
+        # With many features the distances cost far more than the exponentials.
+        return self.family.from_statistic(self._statistic, self.family.from_search(z))
 
     def values(self, z: Array) -> Array:
         """kappa_sigma at every node."""
