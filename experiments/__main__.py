@@ -8,6 +8,7 @@ from pathlib import Path
 
 from experiments import runner
 from experiments.configs import EXPERIMENTS
+from experiments.readings import AXES
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "results.jsonl"
@@ -24,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--retry", action="store_true", help="run failed and timed-out cells again")
     run.add_argument("--tasks", nargs="+", metavar="TASK", help="only these tasks")
     run.add_argument("--methods", nargs="+", metavar="METHOD", help="only these methods")
+    run.add_argument("--reading", nargs="+", type=choice, metavar="AXIS=CHOICE", default=[])
     run.add_argument("--dask", metavar="ADDRESS", help="a Dask cluster instead of processes")
     report = commands.add_parser("report", help="write the page and the summary")
     report.add_argument("--out", type=Path, metavar="DIRECTORY", help="default: beside the results")
@@ -50,6 +52,15 @@ def positive(text: str) -> int:
     return number
 
 
+def choice(text: str) -> tuple[str, str]:
+    """One choice of a reading, such as scale=raw."""
+    axis, _, made = text.partition("=")
+    if made not in AXES.get(axis, ()):
+        known = ", ".join(f"{a}={c}" for a, choices in AXES.items() for c in choices)
+        raise argparse.ArgumentTypeError(f"must be one of {known}; got {text}")
+    return axis, made
+
+
 def run_experiments(options: argparse.Namespace) -> int:
     names = list(EXPERIMENTS) if "all" in options.name else options.name
     experiments = [EXPERIMENTS[name]() for name in names]
@@ -60,8 +71,8 @@ def run_experiments(options: argparse.Namespace) -> int:
         unknown = sorted(set(given or ()) - known)
         if unknown:
             raise SystemExit(f"{', '.join(unknown)}: unknown. Known: {', '.join(sorted(known))}.")
-    if options.tasks or options.methods:
-        experiments = [e.restricted(options.tasks, options.methods) for e in experiments]
+    reading = dict(options.reading)
+    experiments = [e.restricted(options.tasks, options.methods, reading) for e in experiments]
     summary = runner.run(
         experiments,
         options.results,
@@ -94,7 +105,8 @@ def outcome(summary: runner.Summary, path: Path) -> str:
 def list_experiments() -> int:
     for name, make in EXPERIMENTS.items():
         experiment = make()
-        print(f"{name}: {experiment.title}, {len(experiment.pairs())} cells a repeat")
+        cells = len(experiment.pairs()) * len(experiment.choices)
+        print(f"{name}: {experiment.title}, {cells} cells a repeat")
         print(f"  tasks    {', '.join(experiment.tasks)}")
         print(f"  methods  {', '.join(experiment.methods)}")
     return 0

@@ -40,10 +40,12 @@ Row = dict[str, Any]
 class Experiment:
     """Tasks and methods, every combination of which is run.
 
-    tasks : repeat -> problem, by name.
-    methods : problem -> Fitted, or problem -> dict of what to record, by name.
+    tasks : repeat -> problem, by name; with `choices`, (repeat, **choice) -> problem.
+    methods : problem -> Fitted, or problem -> dict of what to record, by name. A method with an
+        `axis` returns one Fitted for each choice on it.
     only : methods of a task that does not run all of them.
     resolution : frequencies nearer to each other than this count as one cluster.
+    choices : the readings of the paper in which the tasks differ, axis -> choice each.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Experiment:
     methods: dict[str, Callable[[Problem], Any]]
     only: dict[str, Sequence[str]] = field(default_factory=dict)
     resolution: float | None = None
+    choices: Sequence[dict[str, str]] = ({},)
 
     def pairs(self) -> list[tuple[str, str]]:
         """(task, method) of every cell of a repeat."""
@@ -62,13 +65,24 @@ class Experiment:
             if name in self.methods
         ]
 
+    def readings_of(self, method: str, choice: dict[str, str]) -> list[dict[str, str]]:
+        """The readings of the rows that one cell gives: one, unless the method has an axis."""
+        function = self.methods[method]
+        axis = getattr(function, "axis", None)
+        return [choice] if axis is None else [{**choice, axis: s} for s in function.scores]
+
     def restricted(
-        self, tasks: Sequence[str] | None = None, methods: Sequence[str] | None = None
+        self,
+        tasks: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        reading: dict[str, str] | None = None,
     ) -> Experiment:
-        """The same with some tasks and methods only."""
+        """The same with some tasks, methods and readings only."""
         kept_tasks = {n: t for n, t in self.tasks.items() if tasks is None or n in tasks}
         kept = {n: m for n, m in self.methods.items() if methods is None or n in methods}
-        return replace(self, tasks=kept_tasks, methods=kept)
+        wanted = reading or {}
+        choices = [c for c in self.choices if all(c.get(a, w) == w for a, w in wanted.items())]
+        return replace(self, tasks=kept_tasks, methods=kept, choices=choices)
 
 
 class CellTimeout(BaseException):
@@ -76,39 +90,69 @@ class CellTimeout(BaseException):
 
 
 def run_cell(
-    experiment: Experiment, task: str, repeat: int, method: str, timeout: float | None = None
-) -> Row:
-    """The row of a cell: status done, failed or timeout, never an exception."""
-    row: Row = {"experiment": experiment.name, "task": task, "repeat": repeat, "method": method}
+    experiment: Experiment,
+    task: str,
+    repeat: int,
+    method: str,
+    timeout: float | None = None,
+    choice: dict[str, str] | None = None,
+) -> list[Row]:
+    """The rows of a cell: status done, failed or timeout, never an exception."""
+    choice = choice or {}
+    cell: Row = {"experiment": experiment.name, "task": task, "repeat": repeat, "method": method}
+    rows = [
+        {**cell, "reading": reading} if reading else dict(cell)
+        for reading in experiment.readings_of(method, choice)
+    ]
     began = time.perf_counter()
     try:
         with time_limit(timeout), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             with threadpool_limits(1):
-                row |= measure(experiment, task, repeat, method)
-        row["status"] = "done"
+                found = measure(experiment, task, repeat, method, choice)
         said = sorted({f"{w.category.__name__}: {w.message}"[:200] for w in caught})
-        if said:
-            row["warnings"] = said
+        for row, one in zip(rows, found, strict=True):
+            row |= {**one, "status": "done", **({"warnings": said} if said else {})}
     except CellTimeout:
-        row |= {"status": "timeout", "error_message": f"stopped after {timeout:g} s"}
+        for row in rows:
+            row |= {"status": "timeout", "error_message": f"stopped after {timeout:g} s"}
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
         message = f"{type(error).__name__}: {error} ({where})"
-        row |= {"status": "failed", "error_message": message[:500]}
-    row["wall"] = round(time.perf_counter() - began, 4)
-    return row | {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **surroundings()}
+        for row in rows:
+            row |= {"status": "failed", "error_message": message[:500]}
+    wall = round((time.perf_counter() - began) / len(rows), 4)
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return [row | {"wall": wall, "at": at, **surroundings()} for row in rows]
 
 
-def measure(experiment: Experiment, task: str, repeat: int, method: str) -> Row:
-    problem = experiment.tasks[task](repeat)
+def measure(
+    experiment: Experiment, task: str, repeat: int, method: str, choice: dict[str, str]
+) -> list[Row]:
+    """What one cell records, in the order of `Experiment.readings_of`."""
+    problem = experiment.tasks[task](repeat, **choice)
+    function = experiment.methods[method]
     start = time.process_time()
-    fitted = experiment.methods[method](problem)
-    row: Row = {"data": problem.source, "seconds": round(time.process_time() - start, 5)}
-    if not isinstance(fitted, Fitted):
-        return row | fitted
-    return row | evaluate(fitted, problem, experiment.resolution)
+    fitted = function(problem)
+    seconds = time.process_time() - start
+    row: Row = {"data": problem.source}
+    if isinstance(fitted, Fitted):
+        extra = iterations_of(function, problem, fitted)
+        found = evaluate(fitted, problem, experiment.resolution)
+        return [{**row, "seconds": round(seconds, 5), **found, **extra}]
+    if getattr(function, "axis", None) is None:
+        return [{**row, "seconds": round(seconds, 5), **fitted}]
+    return [
+        {**row, "seconds": round(one.seconds, 5), **evaluate(one, problem, experiment.resolution)}
+        for one in fitted.values()
+    ]
+
+
+def iterations_of(function: Any, problem: Problem, fitted: Fitted) -> Row:
+    """Iterations of the method at the C that it chose, where it counts any."""
+    count = getattr(function, "iterations", lambda *_: None)(problem, fitted.C)
+    return {} if count is None else {"iterations": count}
 
 
 def evaluate(fitted: Fitted, problem: Problem, resolution: float | None) -> Row:

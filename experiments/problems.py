@@ -1,6 +1,7 @@
 """One repeat of one task: rows to train on, to validate on and to test on.
 
-Every method sees the same rows: they depend on the task and the repeat only.
+Every method sees the same rows: they depend on the task and the repeat only, and readings of the
+paper (`experiments.readings`) change their scale or the training labels.
 """
 
 from __future__ import annotations
@@ -40,12 +41,16 @@ LETTER_SIZES: Sizes = (300, 200, 1000)
 
 @dataclass(frozen=True)
 class Problem:
-    """Three parts of one data set, labels -1/+1, and where its rows came from."""
+    """Three parts of one data set, labels -1/+1, and where its rows came from.
+
+    bandwidths : range of bandwidths, for methods that take it from the problem.
+    """
 
     train: Part
     valid: Part
     test: Part
     source: str = datasets.GENERATOR
+    bandwidths: tuple[float, float] | None = None
 
 
 def generator(task: str, repeat: int) -> np.random.Generator:
@@ -64,30 +69,34 @@ def split(
     return Problem(a, b, c, source)
 
 
-def dirichlet(repeat: int, sizes: Sizes = (500, 500, 1000)) -> Problem:
+def dirichlet(repeat: int, sizes: Sizes = (500, 500, 1000), scale: str = "raw") -> Problem:
     """The sine problem."""
     rng = generator("sine", repeat)
     a, b, c = (generators.sine(n, rng) for n in sizes)
-    return Problem(a, b, c)
+    return scaled(Problem(a, b, c), scale)
 
 
 def gaussians50(
-    repeat: int, gamma: float, sizes: Sizes = (50, 1000, 1000), balanced: bool = True
+    repeat: int,
+    gamma: float,
+    sizes: Sizes = (50, 1000, 1000),
+    labels: str = "balanced",
+    scale: str = "raw",
 ) -> Problem:
-    """Two Gaussians in R^50; `balanced` makes the training classes equally large."""
+    """Two Gaussians in R^50; "balanced" labels make the training classes equally large."""
     # Train and test first: another size of the validation part leaves them as they are.
     rng = generator(f"gaussians50 {gamma:g}", repeat)
-    train = generators.gaussians50(sizes[0], gamma, rng, balanced=balanced)
+    train = generators.gaussians50(sizes[0], gamma, rng, balanced=labels == "balanced")
     test = generators.gaussians50(sizes[2], gamma, rng)
-    return Problem(train, generators.gaussians50(sizes[1], gamma, rng), test)
+    return scaled(Problem(train, generators.gaussians50(sizes[1], gamma, rng), test), scale)
 
 
-def eleven(repeat: int, name: str) -> Problem:
-    """One of the eleven sets, features standardised on the training rows."""
+def eleven(repeat: int, name: str, scale: str = "standardised") -> Problem:
+    """One of the eleven sets."""
     X, labels = datasets.load(name)
     y = np.where(np.isin(labels, ("1", "M")), 1, -1)
     rng = generator(name, repeat)
-    return _standardised(split(X, y, ELEVEN[name], rng, datasets.origin(name)))
+    return scaled(split(X, y, ELEVEN[name], rng, datasets.origin(name)), scale)
 
 
 def mnist(repeat: int, name: str) -> Problem:
@@ -105,17 +114,20 @@ def mnist(repeat: int, name: str) -> Problem:
     return split(X[rows[chosen]], y[chosen], MNIST_SIZES, rng, datasets.origin("mnist"))
 
 
-def letter(repeat: int, name: str) -> Problem:
+def letter(repeat: int, name: str, scale: str = "raw") -> Problem:
     """Two letters; a pair with fewer than 1500 rows has the smaller test part."""
     X, labels = datasets.load("letter")
     first, second = name.split("-")
     rows = np.flatnonzero((labels == first) | (labels == second))
     y = np.where(labels[rows] == first, 1, -1)
     rng = generator(f"letter {name}", repeat)
-    return split(X[rows], y, LETTER_SIZES, rng, datasets.origin("letter"))
+    return scaled(split(X[rows], y, LETTER_SIZES, rng, datasets.origin("letter")), scale)
 
 
-def _standardised(problem: Problem) -> Problem:
-    scale = StandardScaler().fit(problem.train[0])
-    a, b, c = ((scale.transform(X), y) for X, y in (problem.train, problem.valid, problem.test))
+def scaled(problem: Problem, scale: str) -> Problem:
+    """Features as they are ("raw"), or "standardised" on the training rows."""
+    if scale == "raw":
+        return problem
+    scaler = StandardScaler().fit(problem.train[0])
+    a, b, c = ((scaler.transform(X), y) for X, y in (problem.train, problem.valid, problem.test))
     return Problem(a, b, c, problem.source)

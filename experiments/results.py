@@ -18,13 +18,19 @@ import numpy as np
 
 from experiments.cells import Row
 
-#: What tells cells apart.
+#: What tells cells apart, beside the reading of the paper.
 KEY = ("experiment", "task", "repeat", "method")
-Key = tuple[str, str, int, str]
+Key = tuple[str, str, int, str, str]
 
 
 def key_of(row: Row) -> Key:
-    return row["experiment"], row["task"], int(row["repeat"]), row["method"]
+    reading = text_of(row.get("reading", {}))
+    return row["experiment"], row["task"], int(row["repeat"]), row["method"], reading
+
+
+def text_of(reading: dict[str, str]) -> str:
+    """A reading as a part of a key: axis=choice, in the order of the axes' names."""
+    return " ".join(f"{axis}={choice}" for axis, choice in sorted(reading.items()))
 
 
 def read(path: Path) -> list[Row]:

@@ -7,7 +7,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
@@ -27,13 +27,18 @@ class Cell:
     task: str
     repeat: int
     method: str
+    choice: dict[str, str] = field(default_factory=dict)
 
     @property
-    def key(self) -> results.Key:
-        return self.experiment.name, self.task, self.repeat, self.method
+    def keys(self) -> list[results.Key]:
+        """Of the rows that it gives."""
+        where = self.experiment.name, self.task, self.repeat, self.method
+        readings = self.experiment.readings_of(self.method, self.choice)
+        return [(*where, results.text_of(reading)) for reading in readings]
 
-    def run(self, timeout: float | None) -> Row:
-        return run_cell(self.experiment, self.task, self.repeat, self.method, timeout)
+    def run(self, timeout: float | None) -> list[Row]:
+        where = self.experiment, self.task, self.repeat, self.method
+        return run_cell(*where, timeout, self.choice)
 
 
 @dataclass(frozen=True)
@@ -49,9 +54,10 @@ class Summary:
 def cells_of(experiments: Iterable[Experiment], repeats: int) -> list[Cell]:
     """All cells, repeat by repeat: a run that is stopped early has whole repeats."""
     return [
-        Cell(experiment, task, repeat, method)
+        Cell(experiment, task, repeat, method, choice)
         for experiment in experiments
         for repeat in range(repeats)
+        for choice in experiment.choices
         for task, method in experiment.pairs()
     ]
 
@@ -75,18 +81,18 @@ def run(
     with results.opened(path) as file:
         have = results.finished(results.read(path), retry)
         wanted = cells_of(experiments, repeats)
-        open_cells = [cell for cell in wanted if cell.key not in have]
+        open_cells = [cell for cell in wanted if not have.issuperset(cell.keys)]
         missing = missing_data(open_cells)
-        todo = [cell for cell in open_cells if f"{cell.key[0]}/{cell.task}" not in missing]
+        todo = [cell for cell in open_cells if f"{cell.experiment.name}/{cell.task}" not in missing]
         for task, message in missing.items():
             print(f"{task}: not run. {message}", file=stream)
         progress = Progress(todo, jobs, stream)
         bad = []
-        for row in compute(todo, jobs, timeout, dask):
-            file.append(row)
-            progress.show(row)
-            if row["status"] != "done":
-                bad.append(row)
+        for rows in compute(todo, jobs, timeout, dask):
+            for row in rows:
+                file.append(row)
+            progress.show(rows)
+            bad += [row for row in rows if row["status"] != "done"]
         progress.close()
     return Summary(len(todo), len(wanted) - len(open_cells), bad, missing)
 
@@ -99,7 +105,7 @@ def missing_data(cells: Iterable[Cell]) -> dict[str, str]:
         if name in seen:
             continue
         try:
-            cell.experiment.tasks[cell.task](cell.repeat)
+            cell.experiment.tasks[cell.task](cell.repeat, **cell.choice)
             seen[name] = None
         except (MissingDataError, WrongDataError) as error:
             seen[name] = str(error)
@@ -111,8 +117,8 @@ def missing_data(cells: Iterable[Cell]) -> dict[str, str]:
 
 def compute(
     cells: Sequence[Cell], jobs: int, timeout: float | None, dask: str | None
-) -> Iterator[Row]:
-    """Rows in the order in which they finish; processes have one BLAS thread each."""
+) -> Iterator[list[Row]]:
+    """Rows of cells in the order in which they finish; processes have one BLAS thread each."""
     if not cells:
         return
     if jobs == 1 and dask is None:
@@ -155,11 +161,13 @@ class Progress:
         self.started = self.last = time.monotonic()
         self.terminal = stream.isatty()
 
-    def show(self, row: Row) -> None:
+    def show(self, rows: Sequence[Row]) -> None:
+        """Count the rows of one cell."""
+        row = rows[-1]
         kind = row["experiment"], row["method"]
         self.done += 1
         self.left[kind] -= 1
-        self.walls[kind].append(row["wall"])
+        self.walls[kind].append(sum(one["wall"] for one in rows))
         now = time.monotonic()
         if not self.terminal and now - self.last < self.EVERY and self.done < self.total:
             return

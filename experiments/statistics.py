@@ -160,14 +160,14 @@ def pairs(
     return a, b
 
 
-def rise(values: np.ndarray) -> Mean:
-    """How much rows of (repeats, steps) rise from the first step to the last, by a straight line.
+def rises(values: np.ndarray) -> np.ndarray:
+    """How much each row of (repeats, steps) rises from the first step to the last.
 
-    One least-squares line through the equidistant steps per repeat; repeats are independent.
+    By the least-squares line through equidistant steps.
     """
     steps = np.arange(values.shape[1]) - (values.shape[1] - 1) / 2
-    slopes = values @ steps / (steps @ steps)
-    return mean((slopes * (values.shape[1] - 1)).tolist())
+    slopes: np.ndarray = values @ steps / (steps @ steps)
+    return slopes * (values.shape[1] - 1)
 
 
 def groups(order: Sequence[float], width: float) -> list[tuple[int, int]]:
