@@ -29,6 +29,9 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--dask", metavar="ADDRESS", help="a Dask cluster instead of processes")
     report = commands.add_parser("report", help="write the page and the summary")
     report.add_argument("--out", type=Path, metavar="DIRECTORY", help="default: beside the results")
+    report.add_argument(
+        "--earlier", type=Path, metavar="FILE", help="rows for cells that have not been run again"
+    )
     commands.add_parser("list", help="list experiments, tasks and methods")
     for command in (run, report):
         command.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
@@ -39,7 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
         # matplotlib is slow to import and a run does not need it.
         from experiments.report import write_report
 
-        for path in write_report(options.results, options.out or options.results.parent):
+        directory = options.out or options.results.parent
+        for path in write_report(options.results, directory, options.earlier):
             print(path)
         return 0
     return run_experiments(options)

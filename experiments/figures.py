@@ -13,17 +13,21 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 from experiments.cells import Row
-from experiments.claims import RANKS, SVM_ERRORS
+from experiments.claims.real import RANKS
 from experiments.configs import EXPERIMENTS, GAMMAS
 from experiments.generators import FREQUENCIES, sine_function
+from experiments.margins import SVM_ERRORS
 from experiments.problems import dirichlet
+from experiments.readings import name_of
 from experiments.statistics import Comparison, compare, groups, mean, values_of
+from experiments.tables import in_reading, methods_of
 
 #: Colours that the colour-blind can tell apart (Okabe and Ito), by method.
 COLOURS = {
     "CA": "#0072B2",
     "CA-1D": "#0072B2",
     "CA-nD": "#D55E00",
+    "CA-nD by error": "#F0A070",
     "CA-nD lambda=0": "#E69F00",
     "CR": "#009E73",
     "CR-DC": "#44AA99",
@@ -69,7 +73,7 @@ def error_info(rows: Sequence[Row], experiment: str) -> list[tuple[str, float, f
     """(method, mean error %, standard error %) in the order of the configuration."""
     table = values_of(rows, experiment, "error")
     found = []
-    for method in EXPERIMENTS[experiment]().methods:
+    for method in methods_of(rows, experiment):
         one = mean([v for methods in table.values() for v in methods.get(method, {}).values()])
         if one.n:
             found.append((method, 100 * one.value, 100 * np.nan_to_num(one.error)))
@@ -123,7 +127,7 @@ def gamma_info(rows: Sequence[Row], metric: str) -> dict[str, tuple[np.ndarray, 
     """Mean and standard error along gamma, by method; NaN where nothing was run."""
     table = values_of(rows, "gaussians50", metric)
     found = {}
-    for method in EXPERIMENTS["gaussians50"]().methods:
+    for method in methods_of(rows, "gaussians50"):
         means = [mean(list(table.get(f"gamma={g}", {}).get(method, {}).values())) for g in GAMMAS]
         if any(m.n for m in means):
             values = np.array([m.value for m in means])
@@ -195,21 +199,27 @@ def plot_critical_difference(ax: Any, found: Comparison, paper: dict[str, float]
 
 
 def figures_of(rows: Sequence[Row], experiment: str) -> dict[str, str]:
-    """Caption -> SVG of the figures of one experiment."""
+    """Caption -> SVG of the figures of one experiment, reading by reading."""
     draw: Callable[..., dict[str, str]] = {
         "dirichlet": _sine_figures,
         "dirichlet-gaussian": _bar_figure,
         "gaussians50": _gamma_figures,
         "landscape": _landscape_figures,
     }.get(experiment, _rank_figures)
-    return draw(rows, experiment)
+    found = {}
+    for choice in EXPERIMENTS[experiment]().choices:
+        own = in_reading(rows, experiment, choice)
+        where = f" ({name_of(choice)})" if choice else ""
+        if own:
+            found |= {f"{caption}{where}": p for caption, p in draw(own, experiment, where).items()}
+    return found
 
 
-def _sine_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
+def _sine_figures(rows: Sequence[Row], experiment: str, where: str) -> dict[str, str]:
     figure, ax = plt.subplots(figsize=(8, 2.6))
     plot_sine(ax)
     found = {"The function f and the labels of 500 training rows": svg(figure, "sine")}
-    found |= _bar_figure(rows, experiment)
+    found |= _bar_figure(rows, experiment, where)
     figure, axes = plt.subplots(2, 1, figsize=(8, 4), sharex=True, layout="constrained")
     for ax, method in zip(axes, ("CA", "CR"), strict=True):
         plot_frequencies(ax, frequency_info(rows, method), method)
@@ -217,16 +227,17 @@ def _sine_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
     return found | {"Frequencies and weights found, all repeats": svg(figure, "frequencies")}
 
 
-def _bar_figure(rows: Sequence[Row], experiment: str) -> dict[str, str]:
+def _bar_figure(rows: Sequence[Row], experiment: str, where: str) -> dict[str, str]:
     info = error_info(rows, experiment)
     if not info:
         return {}
     figure, ax = plt.subplots(figsize=(7, 0.5 + 0.27 * len(info)))
-    plot_errors(ax, info, SVM_ERRORS if experiment == "dirichlet" else {})
-    return {"Test errors, bars of one standard error": svg(figure, f"errors {experiment}")}
+    paper = {name: 100 * error for name, error in SVM_ERRORS.items()}
+    plot_errors(ax, info, paper if experiment == "dirichlet" else {})
+    return {"Test errors, bars of one standard error": svg(figure, f"errors {experiment}{where}")}
 
 
-def _gamma_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
+def _gamma_figures(rows: Sequence[Row], experiment: str, where: str) -> dict[str, str]:
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
     labels = {
         "error": "test error %",
@@ -237,10 +248,10 @@ def _gamma_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
         plot_gamma(ax, gamma_info(rows, metric), label)
     handles, names = axes[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
-    return {"Error, alignment and time against gamma": svg(figure, "gamma")}
+    return {"Error, alignment and time against gamma": svg(figure, f"gamma{where}")}
 
 
-def _landscape_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
+def _landscape_figures(rows: Sequence[Row], experiment: str, where: str) -> dict[str, str]:
     shown = [
         r for r in rows if r["experiment"] == experiment and "curves" in r and r["repeat"] == 0
     ]
@@ -258,7 +269,7 @@ def _landscape_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
     return {"h(sigma), scaled, at each iteration of CA (first repeat)": svg(figure, "landscape")}
 
 
-def _rank_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
+def _rank_figures(rows: Sequence[Row], experiment: str, where: str) -> dict[str, str]:
     paper = RANKS.get(experiment, {})
     methods = list(paper) or list(EXPERIMENTS[experiment]().methods)
     found = compare(values_of(rows, experiment, "error"), methods)
@@ -270,4 +281,4 @@ def _rank_figures(rows: Sequence[Row], experiment: str) -> dict[str, str]:
     caption = (
         f"Mean ranks over {len(found.tasks)} tasks{beside}; methods joined by a bar do not differ"
     )
-    return {caption: svg(figure, f"ranks {experiment}")}
+    return {caption: svg(figure, f"ranks {experiment}{where}")}

@@ -82,8 +82,8 @@ ALIGNMENT = Margin(
 #: A ratio of times agrees with the paper's within this factor.
 TIMES = Margin(
     2.0,
-    "not from the paper, whose digits allow 5 to 10 %: solvers and machines differ, and a factor of "
-    "two is the largest at which a ratio is still the same statement",
+    "not from the paper, whose digits allow 5 to 10 %: solvers and machines differ, and a factor "
+    "of two is the largest at which a ratio is still the same statement",
     "ten repeats of an earlier version: MNIST 9 (CR), 3.7 (DU), 33 (D2), 3.9 (DA), 3.0 (D1) times "
     "CA-1D; Letter 20, 1.5, 5.4, 2.2, 2.0 and 63 (CA-nD)",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +10,30 @@ from pathlib import Path
 
 from experiments import results
 from experiments.cells import Row
-from experiments.claims import CLAIMS, Claim
 from experiments.configs import EXPERIMENTS
 from experiments.figures import figures_of
-from experiments.rules import NO_DATA, NOT, REPRODUCED, UNCLEAR, Verdict
+from experiments.pages import (
+    Judged,
+    claims_table,
+    judge_all,
+    margins_table,
+    matrix_table,
+    questions_table,
+    readings_table,
+)
+from experiments.readings import AXES, REASONS, name_of
 from experiments.tables import Table, tables_of
 
-#: Disagreements first.
-ORDER = (NOT, UNCLEAR, REPRODUCED, NO_DATA)
-MANY = "Each test has its own 5 %: of so many claims a few verdicts will be chance."
+TITLE = "Alignment Based Kernel Learning with a Continuous Set of Base Kernels, reproduced"
+ABOUT = (
+    "Each statement of the paper is judged in each reading of what the paper leaves open. A rule "
+    "weighs evidence for and against: one-sided t-tests over repeats for orders, two one-sided "
+    "tests within a margin for figures, t-tests of logarithms for ratios of times, binomial tests "
+    "for runs. A statement is reproduced, or not, if its p-value is below 5 % after the correction "
+    "of Benjamini and Hochberg for the number of tests, all readings together; else it is unclear. "
+    "Quoted words are those of the paper's abstract; where a statement is paraphrased, or only a "
+    "table or figure is named, its wording is ours."
+)
 STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em;color:#222}
 h1{font-size:1.6em} h2{margin-top:2.2em;border-bottom:1px solid #ccc}
@@ -28,9 +42,8 @@ table{border-collapse:collapse;font-size:.86em} thead th{border-bottom:1px solid
 td,th{padding:.2em .6em;text-align:right;white-space:nowrap}
 td:first-child,th:first-child{text-align:left} tr.sum td{background:#f4f4f4}
 .scroll{overflow-x:auto} .note{color:#666;font-size:.85em}
-table.claims td{text-align:left;white-space:normal;vertical-align:top;border-bottom:1px solid #eee}
-table.claims th{text-align:left} table.claims .verdict{font-weight:600;white-space:nowrap}
-.v0{color:#b3261e} .v1{color:#8a6100} .v2{color:#146c2e} .v3{color:#777}
+table.prose td{text-align:left;white-space:normal;vertical-align:top;border-bottom:1px solid #eee}
+table.prose th{text-align:left}
 figure{margin:1.2em 0} figure svg{max-width:100%;height:auto}
 figcaption{color:#666;font-size:.85em}
 """
@@ -42,55 +55,84 @@ class Section:
 
     name: str
     title: str
-    cells: dict[str, int]
-    repeats: int
-    verdicts: list[tuple[Claim, Verdict]]
+    repeats: str
+    claims: Table | None
     tables: list[Table]
     figures: dict[str, str]
 
 
-def collect(rows: Sequence[Row]) -> list[Section]:
-    """The sections of the report; experiments without rows have claims only."""
+@dataclass(frozen=True)
+class Report:
+    """The whole page: what is about all experiments, and one section each."""
+
+    overview: list[Table]
+    sections: list[Section]
+
+
+def collect(rows: Sequence[Row]) -> Report:
+    """The parts of the report; experiments without rows have claims only."""
+    judged = judge_all(rows)
+    done = [row for row in rows if row["status"] == "done"]
     sections = []
     for name, make in EXPERIMENTS.items():
-        own = [row for row in rows if row["experiment"] == name]
-        done = [row for row in own if row["status"] == "done"]
-        judged = [(claim, claim.judge(rows)) for claim in CLAIMS if claim.experiment == name]
-        judged.sort(key=lambda pair: ORDER.index(pair[1].verdict))
+        own = [row for row in done if row["experiment"] == name]
+        about = [one for one in judged if one.claim.experiment == name]
+        title = make().title
         sections.append(
             Section(
                 name,
-                make().title,
-                dict(Counter(row["status"] for row in own)),
-                len({row["repeat"] for row in done}),
-                judged,
-                tables_of(done, name) if done else [],
-                figures_of(done, name) if done else {},
+                title,
+                repeats_of(own),
+                claims_table(about, f"What the paper says: {title.lower()}") if about else None,
+                tables_of(done, name) if own else [],
+                figures_of(done, name) if own else {},
             )
         )
-    return sections
+    return Report(overview(rows, judged), sections)
 
 
-def write_report(path: Path, directory: Path) -> list[Path]:
-    """Write report.html, summary.md and figures/*.svg; returns the first two."""
-    rows = results.read(path)
+def overview(rows: Sequence[Row], judged: Sequence[Judged]) -> list[Table]:
+    return [readings_table(judged), matrix_table(judged), questions_table(rows), margins_table()]
+
+
+def repeats_of(rows: Sequence[Row]) -> str:
+    """How many repeats each reading of an experiment has, and how many have times."""
+    if not rows:
+        return "not run"
+    by_reading: dict[str, list[Row]] = {}
+    for row in rows:
+        by_reading.setdefault(name_of(row.get("reading", {})), []).append(row)
+    parts = []
+    for name, own in by_reading.items():
+        cells = Counter((row["task"], row["method"]) for row in own).values()
+        least, most = min(cells), max(cells)
+        timed = min(Counter((r["task"], r["method"]) for r in own if "seconds" in r).values(),
+                    default=0)  # fmt: skip
+        number = f"{least}" if least == most else f"{least} to {most}"
+        parts.append(f"{name or 'one reading'}: {number} repeats, {timed} of them with times")
+    return "; ".join(parts)
+
+
+def write_report(path: Path, directory: Path, earlier: Path | None = None) -> list[Path]:
+    """Write report.html, summary.md and figures/*.svg; returns the first two.
+
+    earlier : rows of an earlier run, used for the cells that `path` has no rows of.
+    """
+    new = results.read(path)
+    old = results.read(earlier) if earlier is not None else []
+    rows = list({results.key_of(row): row for row in (*old, *new)}.values())
     if not rows:
         raise SystemExit(f"{path} has no rows: python -m experiments run NAME makes some.")
-    sections = collect(rows)
+    report = collect(rows)
     (directory / "figures").mkdir(parents=True, exist_ok=True)
-    for section in sections:
+    for section in report.sections:
         for number, picture in enumerate(section.figures.values(), start=1):
             file = directory / "figures" / f"{section.name}-{number}.svg"
             file.write_text(picture, encoding="utf-8")
     page, summary = directory / "report.html", directory / "summary.md"
-    page.write_text(to_html(sections, rows), encoding="utf-8")
-    summary.write_text(to_markdown(sections, rows), encoding="utf-8")
+    page.write_text(to_html(report, rows), encoding="utf-8")
+    summary.write_text(to_markdown(report, rows), encoding="utf-8")
     return [page, summary]
-
-
-def counts(sections: Sequence[Section]) -> str:
-    found = Counter(verdict.verdict for section in sections for _, verdict in section.verdicts)
-    return ", ".join(f"{found[name]} {name}" for name in ORDER if found[name])
 
 
 def conditions(rows: Sequence[Row]) -> list[str]:
@@ -103,7 +145,7 @@ def conditions(rows: Sequence[Row]) -> list[str]:
 
 def failures(rows: Sequence[Row]) -> list[str]:
     return [
-        f"{row['status']}: {'/'.join(str(row[k]) for k in results.KEY)}: {row['error_message']}"
+        f"{row['status']}: {'/'.join(map(str, results.key_of(row)))}: {row['error_message']}"
         for row in rows
         if row["status"] != "done"
     ]
@@ -112,74 +154,52 @@ def failures(rows: Sequence[Row]) -> list[str]:
 # -- pages ----------------------------------------------------------------------------------------
 
 
-def to_html(sections: Sequence[Section], rows: Sequence[Row]) -> str:
-    links = "".join(f'<a href="#{s.name}">{s.name}</a>' for s in sections)
+def to_html(report: Report, rows: Sequence[Row]) -> str:
+    links = "".join(f'<a href="#{s.name}">{s.name}</a>' for s in report.sections)
     about = "".join(f"<li>{html.escape(line)}</li>" for line in conditions(rows))
+    axes = "".join(f"<li><b>{axis}</b>: {html.escape(REASONS[axis])}</li>" for axis in AXES)
     failed = failures(rows)
     listed = "".join(f"<li>{html.escape(line)}</li>" for line in failed)
     problems = f"<h2>Cells without a result</h2><ul>{listed}</ul>" if failed else ""
-    body = "".join(_section_html(section) for section in sections)
+    body = "".join(_section_html(section) for section in report.sections)
+    tables = "".join(table.to_html() for table in report.overview)
     return (
         "<!doctype html><html lang=en><meta charset=utf-8>"
         '<meta name=viewport content="width=device-width">'
         f"<title>The paper, reproduced</title><style>{STYLE}</style>"
-        "<h1>Alignment Based Kernel Learning with a Continuous Set of Base Kernels, reproduced</h1>"
-        f"<p>Claims: {html.escape(counts(sections))}. The rules, and what had been seen when they "
-        "were written, are in experiments/claims.py; within each experiment disagreements come "
-        f"first. {MANY}</p>"
-        f"<nav>{links}</nav><ul class=note>{about}</ul>{problems}{body}</html>\n"
+        f"<h1>{TITLE}</h1><p>{html.escape(ABOUT)}</p><p>Readings:</p><ul>{axes}</ul>"
+        f"<nav>{links}</nav><ul class=note>{about}</ul>{problems}{tables}{body}</html>\n"
     )
 
 
 def _section_html(section: Section) -> str:
-    cells = ", ".join(f"{number} {status}" for status, number in section.cells.items())
-    state = f"{cells or 'not run'}; {section.repeats} repeats" if section.cells else "not run"
-    lines = []
-    for claim, verdict in section.verdicts:
-        place = ORDER.index(verdict.verdict)
-        note = f"<br><span class=note>{html.escape(claim.note)}</span>" if claim.note else ""
-        lines.append(
-            f'<tr><td>{html.escape(claim.text)}{note}</td><td class="verdict v{place}">'
-            f"{verdict.verdict}</td><td>{html.escape(verdict.evidence)}</td>"
-            f"<td class=note>{html.escape(claim.rule.describe())}</td></tr>"
-        )
-    claims = (
-        "<table class=claims><thead><tr><th>claim</th><th>verdict</th><th>here</th><th>rule</th>"
-        f"</tr></thead><tbody>{''.join(lines)}</tbody></table>"
-        if lines
-        else ""
-    )
     pictures = "".join(
         f"<figure>{picture}<figcaption>{html.escape(caption)}</figcaption></figure>"
         for caption, picture in section.figures.items()
     )
     tables = "".join(table.to_html() for table in section.tables)
+    claims = section.claims.to_html() if section.claims is not None else ""
     return (
         f'<h2 id="{section.name}">{html.escape(section.title)} ({section.name})</h2>'
-        f"<p class=note>{html.escape(state)}</p>{claims}{pictures}{tables}"
+        f"<p class=note>{html.escape(section.repeats)}</p>{claims}{pictures}{tables}"
     )
 
 
-def to_markdown(sections: Sequence[Section], rows: Sequence[Row]) -> str:
-    lines = ["# The paper, reproduced", "", f"Claims: {counts(sections)}. {MANY}", ""]
-    lines += [f"- {line}" for line in conditions(rows)]
+def to_markdown(report: Report, rows: Sequence[Row]) -> str:
+    lines = ["# The paper, reproduced", "", ABOUT, ""]
+    lines += [f"- **{axis}**: {REASONS[axis]}" for axis in AXES]
+    lines += ["", *(f"- {line}" for line in conditions(rows))]
     failed = failures(rows)
     if failed:
         lines += ["", "## Cells without a result", "", *(f"- {line}" for line in failed)]
-    for section in sections:
-        lines += ["", f"## {section.title} (`{section.name}`)", ""]
-        if section.verdicts:
-            lines += ["| claim | verdict | here |", "|---|---|---|"]
-            lines += [
-                f"| {_cell(claim.text)} | {verdict.verdict} | {_cell(verdict.evidence)} |"
-                for claim, verdict in section.verdicts
-            ]
+    for table in report.overview:
+        lines += ["", table.to_markdown()]
+    for section in report.sections:
+        lines += ["", f"## {section.title} (`{section.name}`)", "", section.repeats]
+        if section.claims is not None:
+            lines += ["", section.claims.to_markdown()]
         for number, caption in enumerate(section.figures, start=1):
             lines += ["", f"![{caption}](figures/{section.name}-{number}.svg)"]
         for table in section.tables:
             lines += ["", table.to_markdown()]
     return "\n".join(lines) + "\n"
-
-
-def _cell(text: str) -> str:
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")

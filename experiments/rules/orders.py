@@ -97,8 +97,8 @@ class BestInEveryTask(Rule):
     def describe(self) -> str:
         end = "highest" if self.largest else "lowest"
         return (
-            f"{self.method} has the {end} {self.metric} in each task (one-sided paired t-tests; all "
-            "must be shown, one task is enough against it)"
+            f"{self.method} has the {end} {self.metric} in each task (one-sided paired t-tests; "
+            "all must be shown, one task is enough against it)"
         )
 
     def weigh(self, rows: Sequence[Row], experiment: str) -> Evidence | None:

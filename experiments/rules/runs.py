@@ -60,8 +60,8 @@ class Found(Rule):
     def describe(self) -> str:
         listed = ", ".join(f"{w:.4g}" for w in self.wanted)
         return (
-            f"{self.method} has a kernel within {self.tolerance:g} of each of {listed} in more than "
-            f"{self.share:.0%} of all runs (binomial test)"
+            f"{self.method} has a kernel within {self.tolerance:g} of each of {listed} in more "
+            f"than {self.share:.0%} of all runs (binomial test)"
         )
 
     def weigh(self, rows: Sequence[Row], experiment: str) -> Evidence | None:

@@ -119,7 +119,7 @@ def test_balanced_training_labels_of_gaussians50():
     problem = problems.gaussians50(3, gamma=2)
     assert problem.train[1].sum() == 0
     assert [len(y) for _, y in (problem.train, problem.valid, problem.test)] == [50, 1000, 1000]
-    drawn = [problems.gaussians50(r, gamma=2, balanced=False).train[1].sum() for r in range(5)]
+    drawn = [problems.gaussians50(r, gamma=2, labels="drawn").train[1].sum() for r in range(5)]
     assert any(drawn)
 
 

@@ -4,10 +4,19 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from experiments.gram_cache import KernelsOnFixedRows
 from experiments.landscape import Landscape, count_minima
 from experiments.methods import C_GRID, Learn, PenaltyPath, alignment_on, error_of, first_best
 from experiments.problems import Problem, gaussians50
-from kernalign import ContinuousAlignment, ContinuousRisk, Gaussian, LpNormMKL, UniformWeights
+from kernalign import (
+    ContinuousAlignment,
+    ContinuousRisk,
+    Gaussian,
+    Laplacian,
+    LearnedKernel,
+    LpNormMKL,
+    UniformWeights,
+)
 
 SMALL = gaussians50(0, gamma=10, sizes=(40, 100, 200))
 
@@ -51,7 +60,7 @@ def test_ties_go_to_the_stronger_regularisation():
 def test_lambda_is_the_one_that_aligns_best_on_validation_rows():
     learner = ContinuousAlignment(Gaussian(ard=True), n_starts=1)
     values = (1e6, 1.0)
-    fitted = PenaltyPath(learner, values=values)(SMALL)
+    fitted = PenaltyPath(learner, values=values)(SMALL)["alignment"]
     scores = fitted.extra["lambda_scores"]
     assert fitted.extra["lambda"] == values[int(np.argmax(scores))]
     assert alignment_on(fitted.kernel, SMALL.valid) == pytest.approx(max(scores), abs=1e-4)
@@ -60,9 +69,29 @@ def test_lambda_is_the_one_that_aligns_best_on_validation_rows():
 def test_lambda_by_error_has_the_smaller_validation_error():
     learner = ContinuousAlignment(Gaussian(ard=True), n_starts=1)
     values = (np.inf, 1e6, 1.0)
-    by_error = PenaltyPath(learner, "error", values)(SMALL)
-    by_alignment = PenaltyPath(learner, "alignment", values)(SMALL)
-    assert by_error.validation_error <= by_alignment.validation_error
+    found = PenaltyPath(learner, values=values)(SMALL)
+    assert found["error"].validation_error <= found["alignment"].validation_error
+    alone = PenaltyPath(learner, ("error",), values)(SMALL)["error"]
+    assert alone.extra["lambda"] == found["error"].extra["lambda"]
+    assert found["error"].seconds > found["error"].learning == found["alignment"].learning
+
+
+@pytest.mark.parametrize("kernels", [Gaussian().grid(1, 10, 3), [Laplacian(ard=True).at(2.0)]])
+def test_kernels_on_fixed_rows_are_the_learned_kernels(kernels):
+    on_rows = KernelsOnFixedRows(SMALL.valid[0], SMALL.train[0])
+    for weights in ([0.2] * len(kernels), [0.0] * len(kernels), [1.0] * len(kernels)):
+        learned = LearnedKernel(kernels, np.array(weights))
+        for _ in range(3):
+            np.testing.assert_allclose(
+                on_rows(learned), learned(SMALL.valid[0], SMALL.train[0]), rtol=1e-9, atol=1e-12
+            )
+
+
+def test_iterations_are_those_of_a_fit_from_the_start():
+    method = Learn(ContinuousRisk())
+    learner = ContinuousRisk(C=10.0).fit(*SMALL.train)
+    assert method.iterations(SMALL, 10.0) == len(learner.history_)
+    assert Learn(UniformWeights([Gaussian().at(5.0)])).iterations(SMALL, 1.0) is None
 
 
 def test_minima_are_counted_inside_the_range_only():

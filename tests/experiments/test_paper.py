@@ -9,8 +9,9 @@ from experiments import results
 from experiments.__main__ import main
 from experiments.figures import error_info, frequency_info
 from experiments.generators import FREQUENCIES
-from experiments.report import collect
-from experiments.rules import REPRODUCED
+from experiments.pages import common_choices, judge_all, readings_table
+from experiments.readings import readings
+from experiments.verdicts import NO_DATA, UNCLEAR
 
 TEN_KERNELS = ("DA", "D1", "D2", "DU")
 
@@ -68,12 +69,25 @@ def test_figures_show_what_the_rows_say(path, by_method):
     assert [s for s, _ in frequency_info(rows, "CA")] == by_method["CA"]["sigmas"]
 
 
-def test_verdicts_of_one_repeat(path):
-    section = next(s for s in collect(results.read(path)) if s.name == "dirichlet")
-    verdicts = {claim.text: verdict.verdict for claim, verdict in section.verdicts}
-    assert verdicts["SVM 2+12+60 errs 2.3 %."] == REPRODUCED
-    assert verdicts["The finite method D1 is far."] == REPRODUCED
-    assert verdicts["CA is near the three-frequency SVM."] == REPRODUCED
+def test_one_repeat_gives_no_verdict(path):
+    found = {one.claim.text: one.verdicts for one in judge_all(results.read(path))}
+    for verdict in found["SVM 2+12+60 errs 2.3 %."]:
+        assert verdict.verdict == UNCLEAR
+        assert "(n = 1)" in verdict.evidence
+    assert all(v.verdict == NO_DATA for v in found["CR-DC is faster than CR."])
+
+
+def test_readings_are_counted_on_what_all_of_them_have(path):
+    table = readings_table(judge_all(results.read(path)))
+    assert len(table.rows) == len(readings()) == 8
+    assert all(line[1:3] == ["0", "0"] for line in table.rows)
+
+
+def test_readings_are_named_by_what_they_have_in_common():
+    every = readings()
+    assert common_choices([r for r in every if r["scale"] == "raw"]) == "raw rows"
+    assert common_choices(every[:1]) == "raw rows, lambda by alignment, balanced labels"
+    assert ";" in common_choices([every[0], every[-1]])
 
 
 def test_unknown_task_and_empty_results_are_one_sentence(tmp_path):
@@ -81,10 +95,12 @@ def test_unknown_task_and_empty_results_are_one_sentence(tmp_path):
         main(["run", "eleven", "--tasks", "moon", "--results", str(tmp_path / "r.jsonl")])
     with pytest.raises(SystemExit, match="has no rows"):
         main(["report", "--results", str(tmp_path / "none.jsonl")])
+    with pytest.raises(SystemExit):
+        main(["run", "eleven", "--reading", "scale=logarithmic"])
 
 
 def test_list_names_every_experiment(capsys):
     assert main(["list"]) == 0
     printed = capsys.readouterr().out
     assert "dirichlet-gaussian" in printed
-    assert "CA-nD by error" in printed
+    assert "CA corrected" in printed

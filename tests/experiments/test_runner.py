@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
-from experiments import results, runner
+from experiments import readings, results, runner
 from experiments.__main__ import outcome
 from experiments.configs import EXPERIMENTS
 from experiments.datasets import MissingDataError
@@ -154,10 +155,42 @@ def test_progress_tells_the_time_left(tmp_path):
     cells = runner.cells_of([toy.experiment(works=toy.works, slow=toy.slow)], 5)
     progress = runner.Progress(cells, 2, StringIO())
     for method, wall in (("works", 1.0), ("slow", 3.0)):
-        progress.show({"experiment": "toy", "task": "one", "repeat": 0, "method": method,
-                       "wall": wall, "status": "done"})  # fmt: skip
+        progress.show([{"experiment": "toy", "task": "one", "repeat": 0, "method": method,
+                        "wall": wall, "status": "done"}])  # fmt: skip
     assert progress.time_left() == pytest.approx((9 * 1.0 + 9 * 3.0) / 2)
     assert runner.clock(3725) == "1:02:05"
+
+
+def test_readings_are_cells_of_their_own_and_a_shared_cell_gives_all_its_rows(tmp_path):
+    path = tmp_path / "results.jsonl"
+    choices = [{"scale": "raw"}, {"scale": "standardised"}]
+    experiment = replace(
+        toy.experiment(works=toy.works, shared=toy.Shared()),
+        tasks={"one": toy.scaled_problem},
+        choices=choices,
+    )
+    assert run(path, experiment, repeats=1).run == 4
+    rows = results.read(path)
+    assert [row["status"] for row in rows] == ["done"] * 6
+    assert {(row["method"], *sorted(row["reading"].values())) for row in rows} == {
+        ("works", "raw"),
+        ("works", "standardised"),
+        ("shared", "alignment", "raw"),
+        ("shared", "error", "raw"),
+        ("shared", "alignment", "standardised"),
+        ("shared", "error", "standardised"),
+    }
+    assert run(path, experiment, repeats=1).run == 0
+    raw = experiment.restricted(reading={"scale": "raw", "lambda": "error"})
+    assert raw.choices == [{"scale": "raw"}]
+
+
+def test_rows_belong_to_the_readings_that_they_agree_with():
+    rows = [{"reading": {"scale": "raw"}}, {"reading": {"scale": "raw", "lambda": "error"}}, {}]
+    reading = {"scale": "raw", "lambda": "alignment", "labels": "drawn"}
+    assert readings.select(rows, reading) == [rows[0], rows[2]]
+    assert readings.select(rows, {**reading, "scale": "standardised"}) == [rows[2]]
+    assert len({readings.name_of(r) for r in readings.readings()}) == 8
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
