@@ -11,7 +11,7 @@ import numpy as np
 
 from kernalign import LearnedKernel
 from kernalign.kernels import Family, FamilyMember
-from kernalign.kernels.base import ScalarFamily, is_scalar
+from kernalign.kernels.structure import ScalarFamily, is_scalar
 
 #: Bytes of Gram matrices that are kept.
 KEPT_BYTES = 128 << 20
