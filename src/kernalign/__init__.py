@@ -42,6 +42,7 @@ from kernalign.learners import (
     UniformWeights,
 )
 from kernalign.persistence import ModelFileError, ModelVersionWarning, load, save
+from kernalign.tables import Columns
 
 # A library is silent until the user asks: logging.basicConfig(level="INFO").
 logging.getLogger("kernalign").addHandler(logging.NullHandler())
@@ -53,6 +54,7 @@ __all__ = [
     "AlignmentWarning",
     "AnyOf",
     "ColumnWarning",
+    "Columns",
     "ContinuousAlignment",
     "ContinuousEvidence",
     "ContinuousRisk",

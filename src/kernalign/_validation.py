@@ -15,7 +15,6 @@ from kernalign._typing import Array
 def check_rows(estimator: BaseEstimator, X: Any) -> Array:
     """Rows to predict, with the columns that `fit` saw."""
     check_is_fitted(estimator)
-    refuse_text(X)
     rows: Array = validate_data(estimator, X, reset=False, dtype=np.float64)
     return rows
 
@@ -23,7 +22,6 @@ def check_rows(estimator: BaseEstimator, X: Any) -> Array:
 def check_labelled_rows(estimator: BaseEstimator, X: Any, y: Any, **options: Any) -> Any:
     """(X, y) as finite arrays; sets `n_features_in_` and `feature_names_in_`."""
     check_given(estimator, y)
-    refuse_text(X)
     check_labels(np.asarray(y))
     return validate_data(
         estimator, X, y, reset=True, dtype=np.float64, ensure_min_samples=2, **options
@@ -55,8 +53,8 @@ def _refuse_text_in(values: Any, where: str) -> None:
     for row, value in enumerate(values.tolist()):
         if isinstance(value, str | bytes):
             raise ValueError(
-                f"X must hold numbers. {where} holds text (row {row}: {value!r}): encode it, for "
-                "example with sklearn.preprocessing.OneHotEncoder, or drop it."
+                f"X must hold numbers. {where} holds text (row {row}: {value!r}): drop it, or fit "
+                "to a table in memory, whose columns may hold anything."
             )
 
 

@@ -40,6 +40,11 @@ class KernelEstimator(BaseEstimator):
     #: What else the 'learner' parameter may be, for the error message.
     _also_allowed = ""
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def _checked(self, learners: Sequence[Any]) -> list[Learner]:
         for learner in learners:
             if not isinstance(learner, Learner):

@@ -29,6 +29,7 @@ from kernalign.machines.base import Machine
 from kernalign.machines.calibration import TemperatureCalibration
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
+from kernalign.rows.table import kernel_features
 from kernalign.tables import class_labels
 
 #: What is trained where the user names no machine; of the two the one that predicts better.
@@ -86,6 +87,14 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment, for the machine and for the losses that decide
         between kernels and values of C; not for `cv_error_`.
+    categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
+        Which columns of a table hold categories. With "from_dtype", these are the columns of a
+        categorical dtype, and text of which at least half of the cells hold a value that another
+        row holds too. With a list or a mask, exactly the columns in it.
+    kinds : dictionary of names or positions, optional
+        The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
+        the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
+        from the lowest to the highest.
 
     Attributes
     ----------
@@ -119,6 +128,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
     classes_ : array
         In order, of the type that y has as an array.
     n_features_in_, feature_names_in_ : what `fit` saw.
+    columns_ : Columns
+        Of a table: what was decided about each column, and the features that it becomes.
 
     Examples
     --------
@@ -141,6 +152,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         solver: str = "auto",
         n_components: int | None = None,
         class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
+        kinds: Any = None,
     ):
         self.learner = learner
         self.machine = machine
@@ -150,6 +163,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         self.solver = solver
         self.n_components = n_components
         self.class_weight = class_weight
+        self.categorical_features = categorical_features
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine.
@@ -170,7 +185,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         if self.machine is not None:
             machines = [Precomputed(self.machine, "KernelClassifier", classes=True)]
         folds = self._folds(X, y, used, classes)
-        names = columns.get("feature_names_in_")
+        names = kernel_features(columns)
         problem = self._problem(as_rows(X).subset(used), y[used], weight[used], classes, names)
         fitted, judged, held_out = self._fitted(problem, machines, folds)
         calibration = TemperatureCalibration().fit(held_out, judged.y, judged.target.weight)

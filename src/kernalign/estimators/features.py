@@ -22,6 +22,7 @@ from kernalign.learners.base import generator
 from kernalign.machines.model import KernelModel, KernelValues, RowsModel, Seen
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
+from kernalign.rows.table import kernel_features
 
 
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
@@ -40,6 +41,19 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         "gram" gives k(X, X_train), for estimators with kernel="precomputed".
     random_state : int, RandomState or None
         Choice of the landmarks.
+    categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
+        Which columns of a table hold categories. With "from_dtype", these are the columns of a
+        categorical dtype, and text of which at least half of the cells hold a value that another
+        row holds too. With a list or a mask, exactly the columns in it.
+    kinds : dictionary of names or positions, optional
+        The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
+        the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
+        from the lowest to the highest.
+
+    Attributes
+    ----------
+    columns_ : Columns
+        Of a table: what was decided about each column, and the features that it becomes.
 
     Examples
     --------
@@ -60,11 +74,15 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         *,
         output: str = "features",
         random_state: Any = 0,
+        categorical_features: Any = "from_dtype",
+        kinds: Any = None,
     ):
         self.learner = learner
         self.n_components = n_components
         self.output = output
         self.random_state = random_state
+        self.categorical_features = categorical_features
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel from labels and choose the landmarks."""
@@ -80,7 +98,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
             )
         given = ContinuousAlignment() if self.learner is None else self.learner
         learner = clone(self._checked([given])[0])
-        learner.fit_target(X, infer_target(y, weight), columns.get("feature_names_in_"))
+        learner.fit_target(X, infer_target(y, weight), kernel_features(columns))
         kernel, some = learner.kernel_, rows.subset(used)
         seen = Seen.of(some, weight[used])
         if self.output == "gram":

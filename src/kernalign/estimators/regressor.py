@@ -31,6 +31,7 @@ from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegress
 from kernalign.machines.base import Machine
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
+from kernalign.rows.table import kernel_features
 from kernalign.tables import responses, warn_of_column
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
@@ -80,6 +81,14 @@ class KernelRegressor(RegressorMixin, KernelPredictor):
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
         and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
+    categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
+        Which columns of a table hold categories. With "from_dtype", these are the columns of a
+        categorical dtype, and text of which at least half of the cells hold a value that another
+        row holds too. With a list or a mask, exactly the columns in it.
+    kinds : dictionary of names or positions, optional
+        The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
+        the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
+        from the lowest to the highest.
 
     Attributes
     ----------
@@ -96,6 +105,8 @@ feature_names_in_ :
         As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
         from a sample of all rows. For several responses it is the mean of their squared errors, as
         scikit-learn's `mean_squared_error` averages them: a response of large numbers weighs most.
+    columns_ : Columns
+        Of a table: what was decided about each column, and the features that it becomes.
 
     Examples
     --------
@@ -116,6 +127,8 @@ feature_names_in_ :
         nested: bool = True,
         solver: str = "auto",
         n_components: int | None = None,
+        categorical_features: Any = "from_dtype",
+        kinds: Any = None,
     ):
         self.learner = learner
         self.machine = machine
@@ -124,6 +137,8 @@ feature_names_in_ :
         self.nested = nested
         self.solver = solver
         self.n_components = n_components
+        self.categorical_features = categorical_features
+        self.kinds = kinds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine.
@@ -153,15 +168,15 @@ feature_names_in_ :
         folds = self._folds(X, y, used)
         y, weight = y[used], weight[used]
         machines = self._machines(y)
-        rows = as_rows(X).subset(used)
+        rows, features = as_rows(X).subset(used), kernel_features(columns)
         choose = None
         if self.learner is None and not machines:
-            choose = partial(choose_response, rows, weight=weight)
+            choose = partial(choose_response, rows, weight=weight, feature_names=features)
         response = responses_of(y, weight, tuple(names), choose)
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
         scaled = response.forward(y)
         target = Target(scaled.reshape(len(y), -1), weight)
-        problem = Problem(rows, scaled, target, weight, columns.get("feature_names_in_"))
+        problem = Problem(rows, scaled, target, weight, features)
         found = None if machines else self._search(problem, folds)
         if found is not None:
             response = response.smeared(scaled - found.left_out)

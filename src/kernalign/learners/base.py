@@ -22,6 +22,7 @@ from kernalign.kernels import LearnedKernel
 from kernalign.machines.model import DualModel
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows
+from kernalign.rows.table import kernel_features
 from kernalign.solvers.callback import logger
 
 ALIGNMENT = "alignment with the labels"
@@ -110,7 +111,7 @@ class Learner(BaseEstimator, ABC):
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight, multi_output=True)
         with blocks_in_threads():
             target = infer_target(y, weight)
-            learned = self._attributes(X, target, columns.get("feature_names_in_"))
+            learned = self._attributes(X, target, kernel_features(columns))
         publish(self, **columns, **learned)
         return self
 
@@ -226,6 +227,7 @@ class Learner(BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
+        tags.input_tags.sparse = True
         return tags
 
 

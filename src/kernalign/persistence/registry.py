@@ -12,6 +12,7 @@ from typing import Any
 
 #: Where the library's own classes may come from.
 OWN = (
+    "kernalign.tables.",
     "kernalign.kernels.",
     "kernalign.gram.",
     "kernalign.solvers.",

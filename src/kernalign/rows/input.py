@@ -19,6 +19,7 @@ from kernalign._validation import (
     check_weights,
 )
 from kernalign.rows.base import Source
+from kernalign.rows.table import columns_for_fit, dense, encoded, refuse_missing, set_names
 
 
 def source_of(X: Any) -> Source | None:
@@ -40,15 +41,15 @@ def labelled_rows(
 ) -> tuple[Any, Any, Array, dict[str, Any]]:
     """(rows, y, weight, columns) for `fit`: rows are an array, or `Rows` elsewhere than in memory.
 
-    columns : `n_features_in_`, and `feature_names_in_` where X has names. The estimator is left as
-        it is: it gets them at the end of a successful fit.
+    columns : `n_features_in_`, `feature_names_in_` where X has names, and `columns_` where X is a
+        table. The estimator is left as it is: it gets them at the end of a successful fit.
     read : what makes an array of y as people have it (`kernalign.tables`); without, y must be one.
     options : of scikit-learn's `validate_data`.
     """
     # scikit-learn sets attributes on what it validates for, before it knows that X is valid.
     estimator = copy.copy(estimator)
     rows, y, weight = _checked(estimator, X, y, sample_weight, read, **options)
-    known = ("n_features_in_", "feature_names_in_")
+    known = ("n_features_in_", "feature_names_in_", "columns_")
     return rows, y, weight, {name: v for name, v in vars(estimator).items() if name in known}
 
 
@@ -65,8 +66,16 @@ def _checked(
     if source is None:
         if read is not None and y is not None:
             y = read(y)
-        X, y = check_labelled_rows(estimator, X, y, **options)
-        return X, y, check_weights(sample_weight, X)
+        columns = columns_for_fit(estimator, X)
+        vars(estimator).pop("columns_", None)
+        if columns is None:
+            refuse_missing(X)
+        rows = dense(X) if columns is None else columns.encode(X)
+        rows, y = check_labelled_rows(estimator, rows, y, **options)
+        if columns is not None:
+            estimator.columns_ = columns
+            set_names(estimator, columns)
+        return rows, y, check_weights(sample_weight, rows)
     check_given(estimator, y)
     rows, (y, weight) = source.opened([y, sample_weight])
     y = y if read is None else read(y)
@@ -93,6 +102,9 @@ def of_rows(
     """function(rows) of a fitted estimator, (n,) or (n, width), where the rows of X are."""
     source = source_of(X)
     if source is None:
-        return function(check_rows(estimator, X))
+        if hasattr(estimator, "columns_"):
+            return function(encoded(estimator, X))
+        refuse_missing(X)
+        return function(check_rows(estimator, dense(X)))
     source.check_columns(estimator, reset=False)
     return source.map(function, width, dtype)

@@ -179,6 +179,14 @@ class Columns(Sequence[Column]):
         return dict(zip(source.names, source.columns, strict=True))
 
     @property
+    def all_numbers(self) -> bool:
+        """Whether the matrix is the table itself: every column is one of complete numbers."""
+        return all(
+            column.kind == "numeric" and [f.state for f in column.features] == ["value"]
+            for column in self.columns
+        )
+
+    @property
     def feature_names(self) -> list[str]:
         """The name of each feature."""
         return [feature.name for feature in self.features]

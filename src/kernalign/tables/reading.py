@@ -48,7 +48,8 @@ def is_table(X: Any) -> bool:
         if isinstance(first, list | tuple):
             return any(isinstance(value, str) for row in X for value in row)
         return isinstance(first, Mapping)
-    return isinstance(X, Mapping) or is_frame(X)
+    # One of scipy's sparse formats is a dictionary.
+    return (isinstance(X, Mapping) and not sparse.issparse(X)) or is_frame(X)
 
 
 def read_table(X: Any, skip: Collection[str] = ()) -> Source:

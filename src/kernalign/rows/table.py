@@ -1,0 +1,130 @@
+"""From a table, a sparse matrix or an array to rows of numbers in memory."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _check_feature_names
+
+from kernalign._memory import working_memory
+from kernalign._typing import Array
+from kernalign.tables import Columns, TableFeatures, is_table
+from kernalign.tables.problems import listed, rows_of
+
+
+def columns_for_fit(estimator: BaseEstimator, X: Any) -> Columns | None:
+    """What was decided about the columns of X; None if it is an array of numbers.
+
+    The estimator's parameters `categorical_features` and `kinds`, if it has them, have a say.
+    """
+    categorical = getattr(estimator, "categorical_features", "from_dtype")
+    kinds = getattr(estimator, "kinds", None)
+    _check_asked(estimator, categorical, kinds)
+    named = bool(kinds) or not (categorical is None or isinstance(categorical, str))
+    if named and (sparse.issparse(X) or not hasattr(X, "__len__")):
+        raise ValueError(
+            "'categorical_features' and 'kinds' describe the columns of a table or an array in "
+            f"memory. Got {type(X).__name__}."
+        )
+    if not named and not has_columns(X):
+        return None
+    return Columns.of(X, categorical, kinds)
+
+
+def _check_asked(estimator: BaseEstimator, categorical: Any, kinds: Any) -> None:
+    words = isinstance(categorical, str) and categorical == "from_dtype"
+    several = hasattr(categorical, "__len__") and not isinstance(categorical, str)
+    wrong = None
+    if not (categorical is None or words or several):
+        allowed = "'from_dtype', None, or a list of names, positions or booleans"
+        wrong = "categorical_features", allowed, categorical
+    elif kinds is not None and not isinstance(kinds, Mapping):
+        wrong = "kinds", "None or a dictionary from columns to their kinds", kinds
+    if wrong:
+        raise ValueError(
+            f"The {wrong[0]!r} parameter of {type(estimator).__name__} must be {wrong[1]}. "
+            f"Got {wrong[2]!r} instead."
+        )
+
+
+def has_columns(X: Any) -> bool:
+    """Whether X is a table; arrays of objects are one if they hold more than numbers."""
+    if isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        cells = X.ravel().tolist() if X.ndim == 2 else []
+        return any(_is_text_or_missing(cell) for cell in cells)
+    return is_table(X)
+
+
+def _is_text_or_missing(cell: Any) -> bool:
+    if isinstance(cell, str | bool | np.bool_) or cell is None:
+        return True
+    return hasattr(cell, "year") or (isinstance(cell, numbers.Real) and cell != cell)
+
+
+def set_names(estimator: BaseEstimator, columns: Columns) -> None:
+    """`n_features_in_` and `feature_names_in_` as scikit-learn sets them."""
+    estimator.n_features_in_ = len(columns)
+    vars(estimator).pop("feature_names_in_", None)
+    if columns.named:
+        estimator.feature_names_in_ = np.array([c.name for c in columns], dtype=object)
+
+
+def encoded(estimator: Any, X: Any) -> Array:
+    """Rows of another table, with the columns of the fit.
+
+    A table of numbers keeps scikit-learn's rule that columns have one order. Others are matched by
+    name.
+    """
+    columns: Columns = estimator.columns_
+    if columns.all_numbers or not is_table(X):
+        _check_feature_names(estimator, X, reset=False)
+    if not hasattr(X, "__len__") or sparse.issparse(X):
+        raise TypeError(
+            f"{type(estimator).__name__} was fitted to a table and predicts for tables. Got "
+            f"{type(X).__name__}."
+        )
+    return columns.encode(X)
+
+
+def kernel_features(columns: dict[str, Any]) -> Any:
+    """What kernels must know of the features, from the fitted attributes: their names at least."""
+    if "columns_" in columns:
+        return TableFeatures(columns["columns_"].features)
+    return columns.get("feature_names_in_")
+
+
+def dense(X: Any) -> Any:
+    """A sparse matrix as an array, if memory allows; anything else as it is."""
+    if not sparse.issparse(X) or X.ndim != 2:
+        return X
+    size = 8 * X.shape[0] * X.shape[1]
+    if size > working_memory():
+        raise ValueError(
+            f"X is a sparse matrix of {X.shape[0]} rows and {X.shape[1]} columns, which takes "
+            f"{size / 2**20:.0f} MiB as an array; scikit-learn's working_memory allows "
+            f"{working_memory() / 2**20:.0f} MiB. Reduce its columns, for example with "
+            "sklearn.decomposition.TruncatedSVD, or raise the limit with "
+            "sklearn.set_config(working_memory=...)."
+        )
+    return X.toarray()
+
+
+def refuse_missing(X: Any) -> None:
+    """Name the missing cells of an array, and say that a table may have some."""
+    if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.ndim != 2:
+        return
+    empty = np.isnan(X)
+    if not empty.any():
+        return
+    places = np.flatnonzero(empty.any(axis=0))
+    shown = [f"column {k} in {rows_of(empty[:, k])}" for k in places]
+    raise ValueError(
+        f"Input X contains NaN: {listed(shown, most=4)}. In an array it can be an error of a "
+        "computation. If these cells are missing, pass a table, such as pandas.DataFrame(X): each "
+        "column with missing cells then gets a feature that says where they are."
+    )
