@@ -90,7 +90,9 @@ def outputs(estimator, X):
     if isinstance(estimator, KernelRegressor):
         found.append(estimator.predict(X))
     if isinstance(estimator, ContinuousAlignment):
-        found.append(estimator.kernel_(np.asarray(X, dtype=float)))
+        columns = getattr(estimator, "columns_", None)
+        rows = X.toarray() if scipy.sparse.issparse(X) else X
+        found.append(estimator.kernel_(rows if columns is None else columns.encode(X)))
     return found
 
 

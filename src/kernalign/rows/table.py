@@ -81,7 +81,7 @@ def encoded(estimator: Any, X: Any) -> Array:
     name.
     """
     columns: Columns = estimator.columns_
-    if columns.all_numbers or not is_table(X):
+    if not is_table(X) or (columns.all_numbers and _has_text_names(X)):
         _check_feature_names(estimator, X, reset=False)
     if not hasattr(X, "__len__") or sparse.issparse(X):
         raise TypeError(
@@ -89,6 +89,11 @@ def encoded(estimator: Any, X: Any) -> Array:
             f"{type(X).__name__}."
         )
     return columns.encode(X)
+
+
+def _has_text_names(X: Any) -> bool:
+    """Whether all names are text: scikit-learn refuses a mixture."""
+    return all(isinstance(name, str) for name in getattr(X, "columns", ()))
 
 
 def kernel_features(columns: dict[str, Any]) -> Any:
