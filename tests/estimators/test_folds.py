@@ -5,11 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
-from sklearn.model_selection import StratifiedKFold
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import KFold, StratifiedKFold
 
-from kernalign import Gaussian, KernelClassifier, SelectionWarning, UniformWeights
+from kernalign import Gaussian, KernelClassifier, LpNormMKL, SelectionWarning, UniformWeights
 from kernalign.estimators.folds import class_folds, number_folds
 from kernalign.estimators.linear import held_out_split
+from kernalign.estimators.present import PresentClasses
+from kernalign.estimators.problem import Problem
 from kernalign.gram.labels import class_target
 
 QUICK = UniformWeights(Gaussian().grid(0.5, 2.0, 2))
@@ -111,3 +114,69 @@ def test_the_only_row_of_a_class_is_never_held_out_of_many_rows():
         train, test = held_out_split(target, 80, used)
         assert 200 in train
         assert len(test) == 80
+
+
+def with_strays(number):
+    """Two moons, some rows of which have labels of their own; rows to test; how many differ."""
+    X, y = make_moons(300, noise=0.2, random_state=0)
+    labels = np.array(["a", "b"], dtype=object)[y]
+    labels[np.arange(number) * 7] = [f"stray {i}" for i in range(number)]
+    return X[:150], labels[:150], X[150:], labels[150:]
+
+
+@pytest.mark.filterwarnings("ignore::kernalign.SelectionWarning")
+def test_stray_labels_leave_accuracy_and_probabilities():
+    found = []
+    for number in (0, 1, 4):
+        X, y, X_test, y_test = with_strays(number)
+        model = KernelClassifier().fit(X, y)
+        of_right = np.searchsorted(model.classes_, y_test.tolist())
+        probability = model.predict_proba(X_test)[np.arange(150), of_right]
+        found.append([np.mean(model.predict(X_test) != y_test), -np.log(probability).mean()])
+        assert model.cv_error_ < 0.12
+    clean, one, several = found
+    assert one[0] <= clean[0] + 0.02
+    assert several[0] <= clean[0] + 0.02
+    # A share of the labels is wrong, and the probabilities have to allow for it.
+    assert one[1] <= clean[1] + 0.03
+    assert several[1] <= clean[1] + 0.08
+
+
+def test_single_rows_are_all_named():
+    X, y, *_ = with_strays(2)
+    said = "Classes 'stray 0' and 'stray 1' have a single row each, which every fold trains on"
+    with pytest.warns(SelectionWarning, match=said):
+        KernelClassifier(QUICK, C=1.0, cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"learner": QUICK},
+        {"learner": QUICK, "machine": KernelRidge(kernel="precomputed")},
+        {"learner": LpNormMKL(Gaussian().grid(0.5, 2.0, 2), p=1)},
+        {"learner": QUICK, "solver": "nystroem"},
+        {},
+    ],
+    ids=["machines", "given machine", "one stage", "nystroem", "default"],
+)
+def test_a_split_may_train_without_a_class(options):
+    """A row of a class that was not there to learn is wrong, and nothing else."""
+    X, y, *_ = with_strays(1)
+    model = KernelClassifier(C=1.0, cv=KFold(3), **options).fit(X, y)
+    assert 1 / 150 < model.cv_error_ < 0.2
+    assert model.predict_proba(X).shape == (150, 3)
+    X, y = X[y != "stray 0"], y[y != "stray 0"]
+    order = np.argsort(y == "b", kind="stable")
+    with pytest.raises(ValueError, match="Got a split without two classes to train on"):
+        KernelClassifier(C=1.0, cv=KFold(2), **options).fit(X[order][:140], y[order][:140])
+
+
+def test_outputs_of_classes_that_are_there():
+    target = class_target(np.array([0, 0, 3, 3]), 4, np.ones(4))
+    problem = Problem(np.zeros((4, 1)), np.array([0, 0, 3, 3]), target, np.ones(4), None)
+    present = PresentClasses.of(problem)
+    assert present.problem(problem).y.tolist() == [0, 0, 1, 1]
+    assert present.problem(problem).target.values.tolist() == [[-1], [-1], [1], [1]]
+    out = present.outputs(np.array([[0.5, -3.0]]))
+    assert out.tolist() == [[[-0.5, -1, -1, 0.5], [3, -3, -3, -3]]]

@@ -31,6 +31,7 @@ from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
 from kernalign.rows.table import kernel_features
 from kernalign.tables import class_labels
+from kernalign.tables.problems import listed
 
 #: What is trained where the user names no machine; of the two the one that predicts better.
 MACHINES: list[Machine] = [SupportVectorClassifier(), RidgeClassifier()]
@@ -204,7 +205,9 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
                 return (predicted_codes(outputs) != problem.y[index]).astype(float)
 
             error = found.error(errors, problem.weight)
-            return searched_attributes(found, error), problem, found.left_out
+            left_out = found.left_out.copy()
+            left_out[~_not_alone(problem.target.codes)] = np.nan
+            return searched_attributes(found, error), problem, left_out
         fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
         if chosen.places:
             return fitted, problem, chosen.held_out
@@ -238,29 +241,15 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         """Splits of the used rows; None where fewer than two classes have rows to hold out."""
         codes = np.searchsorted(classes, y[used])
         if is_integer(self.cv):
-            single = np.flatnonzero(np.bincount(codes) == 1)
             folds = class_folds(codes, int(self.cv))
-            if single.size:
-                judged = "be chosen by cross-validation and is the value nearest to 1"
-                warnings.warn(
-                    f"Class {classes.tolist()[single[0]]!r} has a single row, "
-                    + (
-                        f"and at most one class has more: C cannot {judged}."
-                        if folds is None
-                        else "which every fold trains on: held-out rows of the other classes "
-                        "choose C and give cv_error_."
-                    ),
-                    SelectionWarning,
-                    stacklevel=find_stack_level(),
-                )
+            _warn_of_single_rows(classes[np.bincount(codes) == 1].tolist(), folds is None)
             return folds
         splits = splits_of_used_rows(check_cv(self.cv, y, classifier=True).split(X, y), used)
         for train, test in splits:
-            missing = np.setdiff1d(np.arange(len(classes)), codes[train])
-            if missing.size or not len(test):
-                what = f"class {classes.tolist()[missing[0]]!r}" if missing.size else "test rows"
+            if len(np.unique(codes[train])) < 2 or not len(test):
+                what = "test rows" if not len(test) else "two classes to train on"
                 raise ValueError(
-                    "The 'cv' parameter of KernelClassifier must leave rows of every class to "
+                    "The 'cv' parameter of KernelClassifier must leave rows of two classes to "
                     f"train on, and rows to test, in every split. Got a split without {what}."
                 )
         return splits
@@ -287,6 +276,36 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         check_is_fitted(self)
         probabilities, outputs = self.calibration_.probabilities, self.model_.outputs
         return of_rows(self, X, lambda rows: probabilities(outputs(rows)), len(self.classes_))
+
+
+def _warn_of_single_rows(labels: list[Any], alone: bool) -> None:
+    """Say which classes no row can be held out of; alone : at most one class has more."""
+    if not labels:
+        return
+    shown = listed([repr(label) for label in labels])
+    each = "" if len(labels) == 1 else " each"
+    warnings.warn(
+        f"{'Class' if len(labels) == 1 else 'Classes'} {shown} {'has' if not each else 'have'} a "
+        f"single row{each}, "
+        + (
+            "and at most one class has more: C cannot be chosen by cross-validation and is the "
+            "value nearest to 1."
+            if alone
+            else "which every fold trains on: held-out rows of the other classes choose C and give "
+            "cv_error_."
+        ),
+        SelectionWarning,
+        stacklevel=find_stack_level(),
+    )
+
+
+def _not_alone(codes: IntArray) -> Any:
+    """Rows of classes with others, if there are two such classes; else all rows.
+
+    No machine that has not seen the only row of a class knows that class.
+    """
+    several = np.bincount(codes) > 1
+    return several[codes] if several.sum() > 1 else np.ones(len(codes), dtype=bool)
 
 
 def _classes(y: Any) -> Any:

@@ -22,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
+from kernalign.estimators.present import PresentClasses
 from kernalign.estimators.problem import Problem
 from kernalign.gram.centring import cross_alignment
 from kernalign.learners import Learner
@@ -140,13 +141,15 @@ class TwoStages(Stages):
                 warnings.simplefilter("ignore", AlignmentWarning)
                 learners = fit_in_turn([learner.for_folds() for learner in learners], train)
         outputs = []
+        present = PresentClasses.of(train)
+        known = present.problem(train)
         for k, learner in enumerate(learners):
             kernel = learner.kernel_
             K, K_test = kernel(train.X), kernel(test.X, train.X)
             alignment = cross_alignment(K_test.copy(), test.target, train.target)
             for m, machine in enumerate(self.machines):
-                out = machine.path(K, train.y, train.target.weight, K_test, values)
-                outputs.append(Outputs(Candidate(k, m), out, alignment))
+                out = machine.path(K, known.y, known.target.weight, K_test, values)
+                outputs.append(Outputs(Candidate(k, m), present.outputs(out), alignment))
         return HeldOut(outputs)
 
     def train(
@@ -184,12 +187,14 @@ class OneStage(Stages):
 
     def path(self, train: Problem, test: Problem, values: Array, tried: Any = None) -> HeldOut:
         outputs = []
+        present = PresentClasses.of(train)
+        known = present.problem(train)
         with warnings.catch_warnings(), blocks_in_threads():
             # Convergence warnings for values of C that are not selected are suppressed.
             warnings.simplefilter("ignore", ConvergenceWarning)
             kernel, K = None, np.zeros((0, 0))
             for learned in self._learner.for_folds().learn_path(
-                train.X, train.target, values, train.feature_names
+                known.X, known.target, values, known.feature_names
             ):
                 if learned.kernel is not kernel:
                     kernel = learned.kernel
@@ -198,7 +203,8 @@ class OneStage(Stages):
                 out = learned.machine.predict(K)
                 outputs.append(out[:, 0] if out.ndim == 2 and out.shape[1] == 1 else out)
         # The kernel differs from C to C: no single alignment describes them.
-        return HeldOut([Outputs(self.candidates[0], np.stack(outputs), np.nan)])
+        found = present.outputs(np.stack(outputs))
+        return HeldOut([Outputs(self.candidates[0], found, np.nan)])
 
     def train(
         self, problem: Problem, candidate: Candidate, C: float, known: Any = None

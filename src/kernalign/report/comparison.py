@@ -16,13 +16,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning, SelectionWarning
+from kernalign.estimators.folds import class_folds, number_folds
 
 #: 95 % of a normal distribution.
 Z = 1.96
@@ -51,16 +52,14 @@ class Score:
 
 
 def folds_for(y: Any, classification: bool, number: int = 5) -> list[tuple[Any, Any]]:
-    """The splits that all models share; fewer where a class has fewer rows."""
+    """The splits that all models share; the single row of a class is in every training set."""
     y = np.asarray(y)
-    if classification:
-        smallest = int(np.unique(y, return_counts=True)[1].min())
-        if smallest < 2:
-            raise ValueError("A cross-validation needs at least two rows of every class.")
-        splitter: Any = StratifiedKFold(min(number, smallest), shuffle=True, random_state=0)
-    else:
-        splitter = KFold(min(number, len(y)), shuffle=True, random_state=0)
-    return list(splitter.split(np.zeros((len(y), 1)), y))
+    if not classification:
+        return number_folds(len(y), number)
+    folds = class_folds(np.unique(y, return_inverse=True)[1], number, shuffle=True)
+    if folds is None:
+        raise ValueError("A cross-validation needs at least two rows of two classes.")
+    return folds
 
 
 def tuned_svm(classification: bool) -> Any:
@@ -94,6 +93,7 @@ def cross_validated(
             # A fold is smaller than the data; what it says of itself concerns nobody.
             for category in (AlignmentWarning, SelectionWarning, ConvergenceWarning):
                 warnings.simplefilter("ignore", category)
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             fresh.fit(_rows(X, train), y[train])
         seconds.append(time.perf_counter() - began)
         predicted = fresh.predict(_rows(X, test))
