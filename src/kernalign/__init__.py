@@ -41,7 +41,7 @@ from kernalign.learners import (
     ScreenedAlignment,
     UniformWeights,
 )
-from kernalign.persistence import ModelFileError, ModelVersionWarning, load, save
+from kernalign.persistence import ModelFileError, load, save
 from kernalign.tables import Columns
 
 # A library is silent until the user asks: logging.basicConfig(level="INFO").
@@ -75,7 +75,6 @@ __all__ = [
     "LpNormMKL",
     "Matern",
     "ModelFileError",
-    "ModelVersionWarning",
     "Polynomial",
     "PolynomialMKL",
     "RationalQuadratic",

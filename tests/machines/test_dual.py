@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
@@ -16,6 +17,7 @@ from kernalign.machines import (
     SupportVectorRegressor,
 )
 from kernalign.machines.base import C_GRID
+from kernalign.machines.model import PairwiseDual
 from tests import reference
 
 
@@ -217,11 +219,21 @@ def test_a_given_estimator_is_trained_at_the_value(estimator, parameter):
     machine = Precomputed(estimator, "Owner")
     assert machine.parameter == parameter
     trained = machine.fit(K, y, np.ones(len(X)), 8.0)
-    fitted = trained.estimator
-    assert fitted is not estimator
-    if parameter == "C":
-        assert fitted.C == 8
-        assert estimator.C == 1
-    if parameter == "alpha":
-        assert fitted.alpha == 1 / 8
-    assert trained.predict(K_test).shape == (len(X_test),)
+    alone = clone(estimator)
+    if parameter is not None:
+        alone.set_params(**{parameter: 8.0 if parameter == "C" else 1 / 8})
+    alone.fit(K, y)
+    method = getattr(alone, "decision_function", alone.predict)
+    np.testing.assert_allclose(trained.predict(K_test), method(K_test), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [SVC, NuSVC])
+@pytest.mark.parametrize("classes", [3, 5])
+def test_pairs_of_classes_vote_as_scikit_learn_counts_them(kind, classes):
+    X, y = make_blobs(120, centers=classes, cluster_std=2.5, random_state=3)
+    K, K_test = grams(X[:60], X[60:], 2.0)
+    alone = kind(kernel="precomputed").fit(K, y[:60])
+    machine = Precomputed(kind(kernel="precomputed"), "Owner", classes=True)
+    trained = machine.fit(K, y[:60], np.ones(60), 1.0)
+    assert isinstance(trained, PairwiseDual)
+    np.testing.assert_allclose(trained.predict(K_test), alone.decision_function(K_test), atol=1e-9)

@@ -82,6 +82,41 @@ class DualModel(GramModel):
 
 
 @dataclass(frozen=True)
+class PairwiseDual(GramModel):
+    """A machine for every pair of classes: scores by `votes`.
+
+    coefficients : (n, pairs), pairs in the order (0, 1), (0, 2), ..., (1, 2), ...; intercept :
+        (pairs,). An output above zero is for the first class of its pair.
+    """
+
+    coefficients: Array
+    intercept: Array
+    n_classes: int
+
+    def predict(self, K: Array) -> Array:
+        return votes(K @ self.coefficients + self.intercept, self.n_classes)
+
+    def on_rows(self, kernel: LearnedKernel, X: Array, seen: Seen) -> PairwiseModel:
+        """The model on the rows whose coefficients are not all zero."""
+        index = np.flatnonzero(self.coefficients.any(axis=1))
+        some = self.coefficients[index]
+        return PairwiseModel(kernel, seen, X[index], index, some, self.intercept, self.n_classes)
+
+
+def votes(pairs: Array, n_classes: int) -> Array:
+    """(n, classes): how many pairs each class wins, and by how much, squashed to break ties."""
+    won = np.zeros((len(pairs), n_classes))
+    margin = np.zeros((len(pairs), n_classes))
+    first, second = np.triu_indices(n_classes, k=1)
+    for pair, (a, b) in enumerate(zip(first, second, strict=True)):
+        won[:, a] += pairs[:, pair] >= 0
+        won[:, b] += pairs[:, pair] < 0
+        margin[:, a] += pairs[:, pair]
+        margin[:, b] -= pairs[:, pair]
+    return won + margin / (3 * (np.abs(margin) + 1))
+
+
+@dataclass(frozen=True)
 class Model(ABC):
     """f(x) of a trained machine.
 
@@ -168,6 +203,18 @@ class KernelModel(RowsModel):
 
     def from_gram(self, K: Array) -> Array:
         return K @ self.coefficients + self.intercept
+
+
+@dataclass(frozen=True)
+class PairwiseModel(RowsModel):
+    """f(x) = votes of k(x, rows) coefficients + intercept: see `PairwiseDual`."""
+
+    coefficients: Array
+    intercept: Array
+    n_classes: int
+
+    def from_gram(self, K: Array) -> Array:
+        return votes(K @ self.coefficients + self.intercept, self.n_classes)
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,22 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_regressor
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 
 from kernalign._typing import Array
 from kernalign.gram.labels import signs
 from kernalign.kernels import LearnedKernel
 from kernalign.machines.base import ITERATIONS, LibraryMachine, class_signs
-from kernalign.machines.model import GivenMachineModel, GramModel, Seen
+from kernalign.machines.model import DualModel, GivenMachineModel, GramModel, PairwiseDual, Seen
+from kernalign.machines.svm import dual_model
 
 
-class Precomputed(LibraryMachine["FittedEstimator"]):
+class Precomputed(LibraryMachine[GramModel]):
     """Any scikit-learn estimator with kernel="precomputed".
+
+    Of support vector machines and kernel ridge regression the dual coefficients are taken. What
+    other estimators compute is not known: they are kept, and called to predict.
 
     owner, also : whose parameter it is, and what else that takes, for the error message.
     classes : whether the labels are codes of classes; a regressor then sees -1/+1, by class.
@@ -53,11 +59,33 @@ class Precomputed(LibraryMachine["FittedEstimator"]):
     def labels(self, y: Array) -> Array:
         return class_signs(y) if self.signed else y
 
-    def gram_model(self, fitted: Any, n: int) -> FittedEstimator:
+    def gram_model(self, fitted: Any, n: int) -> GramModel:
+        # A subclass may predict in its own way.
+        if type(fitted) is KernelRidge:
+            return DualModel(fitted.dual_coef_, np.zeros(fitted.dual_coef_.shape[1:]))
+        if type(fitted) in (SVC, NuSVC) and len(fitted.classes_) > 2:
+            return pairwise_model(fitted, n)
+        if type(fitted) in (SVC, NuSVC, SVR, NuSVR):
+            return dual_model(fitted, n)
         known = ("decision_function", "predict_proba", "predict")
         method = next(name for name in known if hasattr(fitted, name))
         codes = method == "predict" and self.classes and not self.signed
         return FittedEstimator(fitted, method, len(fitted.classes_) if codes else 0)
+
+
+def pairwise_model(fitted: Any, n: int) -> PairwiseDual:
+    """libsvm's machines for every pair of classes, on n training rows.
+
+    Its support vectors are grouped by class, and `dual_coef_` has a row for each other class.
+    """
+    ends = np.cumsum(fitted.n_support_)
+    of_class = [slice(end - size, end) for end, size in zip(ends, fitted.n_support_, strict=True)]
+    first, second = np.triu_indices(len(of_class), k=1)
+    dual = np.zeros((n, len(first)))
+    for pair, (a, b) in enumerate(zip(first, second, strict=True)):
+        dual[fitted.support_[of_class[a]], pair] = fitted.dual_coef_[b - 1, of_class[a]]
+        dual[fitted.support_[of_class[b]], pair] = fitted.dual_coef_[a, of_class[b]]
+    return PairwiseDual(dual, fitted.intercept_, len(of_class))
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,14 @@ class _SupportVectorMachine(LibraryMachine[DualModel]):
     """What the machines of libsvm share."""
 
     def gram_model(self, fitted: Any, n: int) -> DualModel:
-        dual = np.zeros(n)
-        dual[fitted.support_] = fitted.dual_coef_[0]
-        return DualModel(dual, float(fitted.intercept_[0]))
+        return dual_model(fitted, n)
+
+
+def dual_model(fitted: Any, n: int) -> DualModel:
+    """What a machine of libsvm with one output predicts with, on n training rows."""
+    dual = np.zeros(n)
+    dual[fitted.support_] = fitted.dual_coef_[0]
+    return DualModel(dual, float(fitted.intercept_[0]))
 
 
 class SupportVectorClassifier(_SupportVectorMachine):

@@ -1,14 +1,7 @@
-"""Saved models: one file that opens without running code from it."""
+"""Saved models: one file of checked data, from which nothing runs."""
 
-from kernalign.persistence.container import FORMAT, ModelFileError, replacing
-from kernalign.persistence.files import ModelVersionWarning, load, read_header, save
+from kernalign.persistence.container import FORMAT, ModelFileError
+from kernalign.persistence.files import load, read_header, save
+from kernalign.persistence.replacing import replacing
 
-__all__ = [
-    "FORMAT",
-    "ModelFileError",
-    "ModelVersionWarning",
-    "load",
-    "read_header",
-    "replacing",
-    "save",
-]
+__all__ = ["FORMAT", "ModelFileError", "load", "read_header", "replacing", "save"]

@@ -1,162 +1,263 @@
-"""The file: a zip archive of JSON and numpy arrays, sealed by a checksum.
+"""The file: a zip archive of three members, sealed by a checksum and, if asked for, a signature.
 
-    header.json     what the file is: format, versions, feature names, notes, sha256
-    model.json      the model, as nested plain data (see `encode`)
-    arrays/0.npy    its arrays, in numpy's own format without pickle
+    header.json     what the file is: format, versions, feature names, notes, sha256, hmac
+    model.json      the objects of the model, as plain data (see `schema`)
+    arrays.bin      the numbers of its arrays, one array after the other
 
-Members are stored, not compressed: a file cannot claim more than it holds. The checksum covers the
-header (but for itself) and every member, names included.
+A file must be, byte for byte, the archive that `write` makes of its members. So members are there
+once, in this order, uncompressed, and nothing is beside them or in two places. The checksum covers
+the header (but for checksum and signature) and the other members, names included.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import io
+import hmac
 import json
+import math
 import os
-import tempfile
-import zipfile
+import stat
+import struct
+import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from kernalign.persistence.replacing import replacing
 
 #: Raised with every change that an older version cannot read.
-FORMAT = 1
-HEADER, MODEL = "header.json", "model.json"
+FORMAT = 2
+HEADER, MODEL, ARRAYS = MEMBERS = ("header.json", "model.json", "arrays.bin")
 _LIBRARY = "kernalign"
-_ZIP_START = b"PK\x03\x04"
-#: The same bytes for the same model: members carry the earliest date that zip knows.
-_DATE = (1980, 1, 1, 0, 0, 0)
+#: The largest file: zip's own offsets end there.
+LARGEST = 2**32 - 2**16
+#: What JSON text may hold at most, so that it takes little memory: lists and dictionaries, items;
+#: and how deep lists may stand in lists.
+MOST_NODES, MOST_ITEMS, DEEPEST = 200_000, 500_000, 32
+#: The shortest key: shorter ones can be guessed.
+SHORTEST_KEY = 16
+_LOCAL, _CENTRAL, _END = (struct.Struct(f) for f in ("<4s5H3L2H", "<4s4B4HL2L5H2L", "<4s4H2LH"))
+#: Every member carries the earliest date that zip knows: the same bytes for the same model.
+_DATE = 0x21
 
 
 class ModelFileError(ValueError):
-    """A file that is no saved model, is damaged, or was written by a later version."""
+    """A file that is no saved model, is damaged or forged, or was written by another version."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds: header and model as parsed JSON, the numbers of the arrays as bytes."""
+
+    header: dict[str, Any]
+    model: Any
+    arrays: memoryview
 
 
 def write(
-    path: Path, header: Mapping[str, Any], model: Any, arrays: Sequence[np.ndarray[Any, Any]]
+    path: Path,
+    header: Mapping[str, Any],
+    model: Any,
+    arrays: Sequence[bytes | memoryview],
+    key: bytes | None = None,
 ) -> None:
     """Write the file at once: it is there complete, or what was there before stays."""
-    # In the order in which it was encoded: an object comes before what refers to it.
-    members = {MODEL: json.dumps(model, allow_nan=False).encode()}
-    for number, array in enumerate(arrays):
-        buffer = io.BytesIO()
-        np.lib.format.write_array(buffer, array, allow_pickle=False)
-        members[f"arrays/{number}.npy"] = buffer.getvalue()
-    sealed = {"library": _LIBRARY, "format": FORMAT, **header}
-    sealed["sha256"] = _checksum(sealed, members)
-    with replacing(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, content in {HEADER: _json_bytes(sealed, indent=1), **members}.items():
-            archive.writestr(zipfile.ZipInfo(name, _DATE), content)
+    members = [json.dumps(model, allow_nan=False).encode(), b"".join(arrays)]
+    sealed = seal({"library": _LIBRARY, "format": FORMAT, **header}, members, key)
+    contents = [json_bytes(sealed, indent=1), *members]
+    if sum(map(len, contents)) > LARGEST:
+        raise ValueError(f"The model takes more than the {LARGEST / 2**30:.0f} GiB of a file.")
+    heads, tail = layout(contents)
+    with replacing(path) as stream:
+        for head, content in zip(heads, contents, strict=True):
+            stream.write(head)
+            stream.write(content)
+        stream.write(tail)
 
 
-@contextlib.contextmanager
-def replacing(path: Path) -> Any:
-    """A binary stream that becomes `path` when the block ends well, and vanishes otherwise."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        # Temporary files are private; a model gets the rights that any new file would get.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
+def seal(
+    header: Mapping[str, Any], members: Sequence[bytes | memoryview], key: bytes | None = None
+) -> dict[str, Any]:
+    """The header with checksum and, with a key, signature."""
+    sealed = {**header, "sha256": checksum(header, members)}
+    if key is not None:
+        sealed["hmac"] = signature(sealed["sha256"], key)
+    return sealed
 
 
-def read(path: Path) -> tuple[dict[str, Any], Any, list[np.ndarray[Any, Any]]]:
-    """Header, model and arrays of a file whose checksum is right."""
-    header, members = _members(path)
-    if header["sha256"] != _checksum(header, members):
-        raise ModelFileError(
-            f"{path} was altered after it was written: its contents do not match its checksum."
-        )
-    try:
-        model = json.loads(members.pop(MODEL))
-        arrays = [_array(members[f"arrays/{number}.npy"]) for number in range(len(members))]
-    except (KeyError, ValueError, TypeError) as problem:
-        raise ModelFileError(f"{path} is not a complete model: {problem}.") from None
-    return header, model, arrays
-
-
-def read_header(path: Path) -> dict[str, Any]:
-    """What the file says of itself."""
-    return _members(path)[0]
-
-
-def _members(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
-    with path.open("rb") as stream:
-        start = stream.read(len(_ZIP_START))
-    foreign = ModelFileError(f"{path} is not a model saved by kernalign.")
-    if not start:
-        raise ModelFileError(f"{path} is empty: it is not a model saved by kernalign.")
-    if start != _ZIP_START[: len(start)]:
-        raise foreign
-    try:
-        with zipfile.ZipFile(path) as archive:
-            infos = archive.infolist()
-            if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-                raise foreign
-            members = {info.filename: archive.read(info) for info in infos}
-    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, RuntimeError):
-        # All that zipfile raises on damaged bytes: cut off or overwritten, and, where flags are
-        # hit, a version it does not know or an encryption that nobody asked for.
-        raise ModelFileError(
-            f"{path} is damaged or cut off: it cannot be read to its end. Copy or save it again."
-        ) from None
-    try:
-        header = json.loads(members.pop(HEADER))
-        known = header["library"] == _LIBRARY
-        number = header["format"]
-    except (KeyError, ValueError, TypeError):
-        raise foreign from None
-    if not known or not isinstance(number, int):
-        raise foreign
-    if number > FORMAT:
-        raise ModelFileError(
-            f"{path} was written by kernalign {header.get('versions', {}).get('kernalign')} in "
-            f"format {number}, and this version reads formats up to {FORMAT}: upgrade kernalign."
-        )
-    if "sha256" not in header or MODEL not in members:
-        raise foreign
-    return header, members
-
-
-def _checksum(header: Mapping[str, Any], members: Mapping[str, bytes]) -> str:
+def checksum(header: Mapping[str, Any], members: Sequence[bytes | memoryview]) -> str:
+    """SHA-256 of all members, each after a line with its name and length."""
+    unsealed = {name: value for name, value in header.items() if name not in ("sha256", "hmac")}
     digest = hashlib.sha256()
-    unsealed = {name: value for name, value in header.items() if name != "sha256"}
-    for name, content in sorted({HEADER: _json_bytes(unsealed), **members}.items()):
+    for name, content in zip(MEMBERS, [json_bytes(unsealed), *members], strict=True):
         digest.update(f"{name} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()
 
 
-def _json_bytes(value: Any, indent: int | None = None) -> bytes:
+def signature(checked: str, key: bytes) -> str:
+    """HMAC-SHA256 of the checksum."""
+    return hmac.new(key, checked.encode(), hashlib.sha256).hexdigest()
+
+
+def layout(contents: Sequence[bytes | memoryview]) -> tuple[list[bytes], bytes]:
+    """What stands before each member, and what stands after the last one."""
+    heads, central, offset = [], [], 0
+    for name, content in zip(MEMBERS, contents, strict=True):
+        known = (0, 0, 0, _DATE, zlib.crc32(content), len(content), len(content), len(name), 0)
+        heads.append(_LOCAL.pack(b"PK\3\4", 20, *known) + name.encode())
+        entry = _CENTRAL.pack(b"PK\1\2", 20, 3, 20, 0, *known, 0, 0, 0, 0o644 << 16, offset)
+        central.append(entry + name.encode())
+        offset += len(heads[-1]) + len(content)
+    size, number = sum(map(len, central)), len(central)
+    end = _END.pack(b"PK\5\6", 0, 0, number, number, size, offset, 0)
+    return heads, b"".join(central) + end
+
+
+def read(path: Path, key: bytes | None = None) -> Contents:
+    """The contents of a file whose checksum and, with a key, signature are right."""
+    data = memoryview(_bytes(path))
+    header = _header(path, data)
+    contents = _members(path, data)
+    if header.get("sha256") != checksum(header, contents[1:]):
+        raise ModelFileError(
+            f"{path} was altered after it was written: its contents do not match its checksum."
+        )
+    if key is not None:
+        _check_signature(path, header, key)
+    return Contents(header, parsed(path, contents[1]), contents[2])
+
+
+def _check_signature(path: Path, header: Mapping[str, Any], key: bytes) -> None:
+    signed = header.get("hmac")
+    if not isinstance(signed, str):
+        raise ModelFileError(f"{path} is not signed: it was saved without a key.")
+    # Compared as bytes: text beyond ASCII is refused there.
+    right = signature(header["sha256"], key).encode()
+    if not hmac.compare_digest(signed.encode("utf-8", "replace"), right):
+        raise ModelFileError(f"{path} was not signed with this key, or was altered since.")
+
+
+def _bytes(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        state = os.fstat(stream.fileno())
+        if not stat.S_ISREG(state.st_mode) or state.st_size > LARGEST + 2**16:
+            raise _foreign(path)
+        data = stream.read(state.st_size)
+    if not data:
+        raise ModelFileError(f"{path} is empty: it is not a model saved by kernalign.")
+    return data
+
+
+def _header(path: Path, data: memoryview) -> dict[str, Any]:
+    """The header, which is the first member in every format."""
+    if data[:4] != b"PK\3\4"[: len(data)]:
+        raise _foreign(path)
+    content = _member(path, data, 0, HEADER)
+    header = parsed(path, content)
+    if not isinstance(header, dict) or header.get("library") != _LIBRARY:
+        raise _foreign(path)
+    number = header.get("format")
+    if type(number) is not int:
+        raise _foreign(path)
+    if number > FORMAT:
+        raise ModelFileError(
+            f"{path} was written by a later version of kernalign, in format {number}, and this "
+            f"version reads format {FORMAT}: upgrade kernalign."
+        )
+    if number < FORMAT:
+        raise ModelFileError(
+            f"{path} was written by an earlier version of kernalign, in format {number}, and this "
+            f"version reads format {FORMAT}: fit the model again and save it."
+        )
+    return header
+
+
+def _members(path: Path, data: memoryview) -> list[memoryview]:
+    contents, position = [], 0
+    for name in MEMBERS:
+        content = _member(path, data, position, name)
+        contents.append(content)
+        position += _LOCAL.size + len(name) + len(content)
+    heads, tail = layout(contents)
+    start = 0
+    for head, content in zip(heads, contents, strict=True):
+        if data[start : start + len(head)] != head:
+            raise _damaged(path)
+        start += len(head) + len(content)
+    if data[start:] != tail:
+        raise _damaged(path)
+    return contents
+
+
+def _member(path: Path, data: memoryview, position: int, name: str) -> memoryview:
+    """The content of the member that begins at a position."""
+    if len(data) < position + _LOCAL.size + len(name):
+        raise _damaged(path)
+    _, _, _, method, _, _, _, size, _, length, extra = _LOCAL.unpack_from(data, position)
+    start = position + _LOCAL.size + len(name)
+    named = bytes(data[start - len(name) : start])
+    if method or extra or length != len(name) or named != name.encode():
+        raise _foreign(path)
+    if len(data) < start + size:
+        raise _damaged(path)
+    return data[start : start + size]
+
+
+def _foreign(path: Path) -> ModelFileError:
+    return ModelFileError(f"{path} is not a model saved by kernalign.")
+
+
+def _damaged(path: Path) -> ModelFileError:
+    return ModelFileError(
+        f"{path} is damaged or cut off: it is not as it was written. Copy or save it again."
+    )
+
+
+def parsed(path: Path, content: bytes | memoryview) -> Any:
+    """JSON text that takes little memory, of finite numbers only."""
+    text = bytes(content)
+    nodes = text.count(b"[") + text.count(b"{")
+    if nodes > MOST_NODES or text.count(b",") > MOST_ITEMS:
+        raise ModelFileError(
+            f"{path} cannot be loaded: it holds more than {MOST_NODES} lists or {MOST_ITEMS} items."
+        )
+    try:
+        value = json.loads(
+            text, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unique
+        )
+    except (ValueError, RecursionError):
+        raise ModelFileError(f"{path} is not a complete model: its text is no JSON.") from None
+    if _depth(value) > DEEPEST:
+        raise ModelFileError(f"{path} is not a complete model: its lists are nested too deep.")
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number
+
+
+def _depth(value: Any) -> int:
+    """How deep lists and dictionaries stand in each other, counted up to one more than allowed."""
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        inside = [item for item in level if isinstance(item, list | dict)]
+        level = [i for item in inside for i in (item.values() if type(item) is dict else item)]
+        depth += bool(inside)
+    return depth
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+def json_bytes(value: Any, indent: int | None = None) -> bytes:
+    """JSON text of plain values, the same for the same values."""
     return json.dumps(value, indent=indent, sort_keys=True, allow_nan=False).encode()
-
-
-def _array(content: bytes) -> np.ndarray[Any, Any]:
-    """An array from numpy's format; nothing is allocated before the sizes are seen to agree."""
-    stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    read_head = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }[version]
-    shape, fortran, dtype = read_head(stream)
-    data = content[stream.tell() :]
-    if dtype.hasobject or any(n < 0 for n in shape):
-        raise ValueError("an array holds objects")
-    if int(np.prod(shape, dtype=object)) * dtype.itemsize != len(data):
-        raise ValueError("an array does not have the size that it states")
-    flat = np.frombuffer(data, dtype).copy()
-    return flat.reshape(shape, order="F" if fortran else "C")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -12,39 +11,52 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from kernalign._warnings import find_stack_level
-from kernalign.persistence import container
-from kernalign.persistence.container import ModelFileError
-from kernalign.persistence.decode import Decoder
-from kernalign.persistence.encode import Encoder
-from kernalign.persistence.registry import Lookup, NotTrustedError
+from kernalign.persistence import container, schemas
+from kernalign.persistence.container import SHORTEST_KEY, ModelFileError
+from kernalign.persistence.kinds import TEXT, FieldError, Kind, ListOf, optional
+from kernalign.persistence.schema import Reader, Writer
+
+#: Importing them makes them known.
+assert schemas.__all__
 
 _PACKAGES = ("kernalign", "scikit-learn", "numpy", "scipy")
 
 
-class ModelVersionWarning(UserWarning):
-    """A model holds parts of another version of scikit-learn than the one in use."""
-
-
 def save(
-    estimator: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    notes: Mapping[str, Any] | None = None,
+    key: bytes | None = None,
 ) -> Path:
     """Write a fitted estimator, or a pipeline that ends in one, to one file.
 
     The file holds numbers, text and arrays only. It is written at once: after an interruption what
-    was there before is still there.
+    was there before is still there. A symbolic link is followed, and the mode of a file that is
+    there is kept.
 
     Parameters
     ----------
-    estimator : fitted estimator of kernalign or scikit-learn `Pipeline`
+    estimator : fitted estimator of kernalign, or scikit-learn `Pipeline` of such estimators and the
+        usual transformers
     path : where to write; the usual ending is ``.kern``
     notes : plain values (numbers, text, lists, dictionaries) to keep with the model, which
         `read_header` returns
+    key : a secret of at least 16 bytes, such as ``secrets.token_bytes(32)``, with which the file is
+        signed (HMAC-SHA256). Who has the key can check with `load` that the file comes from someone
+        who has it too.
 
     Returns
     -------
     Path
         The file.
+
+    Raises
+    ------
+    ValueError
+        If the model holds what a file cannot, such as a machine of another library.
+    OSError
+        If the file cannot be written.
 
     Examples
     --------
@@ -67,53 +79,120 @@ def save(
         )
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}.")
-    encoder = Encoder()
-    model = encoder(estimator, type(estimator).__name__)
+    _check_key(key)
+    writer = Writer()
+    model = writer.document(estimator, type(estimator).__name__)
     header = {
         "class": type(estimator).__name__,
         "versions": {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}},
         "feature_names": _feature_names(estimator),
-        "classes": sorted(encoder.classes),
         "notes": dict(notes or {}),
     }
     try:
-        container.write(path, header, model, encoder.arrays)
+        container.json_bytes(header)
     except (TypeError, ValueError) as problem:
         raise ValueError(f"The notes of {path} must be plain values: {problem}.") from None
+    container.write(path, header, model, writer.buffers(), key)
     return path
 
 
-def load(path: str | os.PathLike[str], *, trusted: Iterable[Callable[..., Any]] = ()) -> Any:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    trusted: Iterable[Callable[..., Any]] = (),
+    key: bytes | None = None,
+) -> Any:
     """The estimator that `save` wrote to a file; no code from the file is run.
+
+    Every value is checked against what its field may hold, and values against each other.
 
     Parameters
     ----------
     path : the file
     trusted : the user's own classes and functions that the model uses, such as the function of a
         `CustomFamily`: a file only names them.
+    key : the secret that the file was signed with. If it is given, a file that is not signed, or
+        not with this key, is refused.
 
     Raises
     ------
     ModelFileError
-        Where the file is no saved model, is cut off, was altered, or comes from a later version.
+        If the file is no saved model, is cut off, was altered, holds what a model cannot hold, is
+        not signed with the key, or comes from another version.
+    OSError
+        If the file is not there, or cannot be read.
     """
     path = Path(path)
-    header, model, arrays = container.read(path)
+    _check_key(key)
+    contents = container.read(path, key)
+    _checked_header(path, contents.header)
     try:
-        estimator = Decoder(arrays, Lookup(trusted))(model)
-    except NotTrustedError as problem:
+        estimator = Reader(contents.model, contents.arrays, trusted).model()
+        if not isinstance(estimator, BaseEstimator):
+            raise FieldError(f"it holds {type(estimator).__name__}, not an estimator")
+    except FieldError as problem:
         raise ModelFileError(f"{path} cannot be loaded: {problem}.") from None
-    except (AttributeError, ImportError, LookupError, TypeError, ValueError) as problem:
-        raise ModelFileError(f"{path} is not a complete model: {problem}.") from None
-    if not isinstance(estimator, BaseEstimator):
-        raise ModelFileError(f"{path} holds {type(estimator).__name__}, not an estimator.")
-    _warn_of_versions(path, header)
     return estimator
 
 
-def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a saved model says of itself: class, versions, feature names, notes, checksum."""
-    return container.read_header(Path(path))
+def read_header(path: str | os.PathLike[str], *, key: bytes | None = None) -> dict[str, Any]:
+    """What a saved model says of itself: class, versions, feature names, notes, checksum.
+
+    Checksum and, with a key, signature are verified.
+    """
+    path = Path(path)
+    _check_key(key)
+    return _checked_header(path, container.read(path, key).header)
+
+
+def _check_key(key: Any) -> None:
+    if key is not None and (not isinstance(key, bytes) or len(key) < SHORTEST_KEY):
+        raise ValueError(
+            f"The key must be at least {SHORTEST_KEY} bytes, such as secrets.token_bytes(32). Got "
+            f"{type(key).__name__}{f' of {len(key)} bytes' if isinstance(key, bytes) else ''}."
+        )
+
+
+class _Notes(Kind):
+    """Plain values by name."""
+
+    wanted = "plain values by name"
+
+    def write(self, value: Any, out: Any, where: str) -> Any:
+        return value
+
+    def read(self, node: Any, source: Any, where: str) -> Any:
+        if not isinstance(node, dict):
+            raise self.refuse(node, where)
+        return node
+
+
+#: The fields of the header.
+_HEADER: dict[str, Kind] = {
+    "class": TEXT,
+    "versions": _Notes(),
+    "feature_names": optional(ListOf(TEXT)),
+    "notes": _Notes(),
+    "sha256": TEXT,
+}
+
+
+def _checked_header(path: Path, header: dict[str, Any]) -> dict[str, Any]:
+    """The header if its fields are what they must be."""
+    nowhere: Any = None
+    try:
+        unknown = set(header) - {*_HEADER, "library", "format", "hmac"}
+        if unknown:
+            raise FieldError(f"the header has no field {min(unknown)[:60]!r}")
+        for name, kind in _HEADER.items():
+            if name not in header:
+                raise FieldError(f"the header lacks the field {name!r}")
+            kind.read(header[name], nowhere, f"the field {name!r} of the header")
+        for name, value in header["versions"].items():
+            TEXT.read(value, nowhere, f"the version of {name[:60]}")
+    except FieldError as problem:
+        raise ModelFileError(f"{path} cannot be loaded: {problem}.") from None
+    return header
 
 
 def _feature_names(estimator: Any) -> list[str] | None:
@@ -122,16 +201,3 @@ def _feature_names(estimator: Any) -> list[str] | None:
     except AttributeError:
         return None
     return [str(name) for name in names]
-
-
-def _warn_of_versions(path: Path, header: Mapping[str, Any]) -> None:
-    """scikit-learn's own parts may change between its versions; the library's format does not."""
-    then, now = header["versions"]["scikit-learn"], version("scikit-learn")
-    foreign = [name for name in header["classes"] if name.startswith("sklearn.")]
-    if foreign and then.split(".")[:2] != now.split(".")[:2]:
-        warnings.warn(
-            f"{path} holds {foreign[0]} of scikit-learn {then}, and {now} is in use: compare a few "
-            "predictions with earlier ones, or fit again.",
-            ModelVersionWarning,
-            stacklevel=find_stack_level(),
-        )
