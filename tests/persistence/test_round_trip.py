@@ -194,6 +194,15 @@ def test_columns_of_a_table():
     np.testing.assert_array_equal(same.encode(table), columns.encode(table))
 
 
+def test_a_table_as_it_is(tmp_path):
+    frame, y, _ = table()
+    kinds = {"colour": "categorical", 0: "numeric"}
+    model = KernelClassifier(UniformWeights([Gaussian().at(1.0)]), C=1.0, kinds=kinds).fit(frame, y)
+    same = again(model, tmp_path)
+    assert_same_state(model, same)
+    np.testing.assert_array_equal(same.predict_proba(frame), model.predict_proba(frame))
+
+
 def test_several_responses(tmp_path):
     X = rows()
     Y = np.column_stack([response(X), np.exp(response(X))])

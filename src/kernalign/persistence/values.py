@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,30 @@ class ClassWeights(Kind):
             return Either(Nothing(), Text("balanced")).read(node, source, where)
         pairs = ListOf(self._pair).read(node, source, where)
         return {label: POSITIVE.read(weight, source, where) for label, weight in pairs}
+
+
+class ByColumn(Kind):
+    """None, or text or a list of values for each of some columns, by name or position."""
+
+    wanted = "null, or a kind for each of some columns"
+    _pairs = ListOf(
+        ListOf(Either(INTEGER, TEXT, ListOf(Either(FLAG, ANY_NUMBER, TEXT))), least=2, most=2)
+    )
+
+    def write(self, value: Any, out: Arrays, where: str) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            raise self.refuse(value, where)
+        return self._pairs.write([list(pair) for pair in value.items()], out, where)
+
+    def read(self, node: Any, source: Arrays, where: str) -> Any:
+        if node is None:
+            return None
+        pairs = self._pairs.read(node, source, where)
+        if any(isinstance(key, list) for key, _ in pairs):
+            raise self.refuse(node, where)
+        return dict(pairs)
 
 
 class Seed(Kind):

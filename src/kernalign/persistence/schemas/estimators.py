@@ -48,8 +48,9 @@ from kernalign.persistence.kinds import (
     optional,
 )
 from kernalign.persistence.schema import schema
+from kernalign.persistence.schemas.kernels import COLUMNS
 from kernalign.persistence.schemas.learners import RECORDS
-from kernalign.persistence.values import NAMES, ClassWeights, Labels, Plain, Seed
+from kernalign.persistence.values import NAMES, ByColumn, ClassWeights, Labels, Plain, Seed
 from kernalign.tables.columns import Columns
 
 
@@ -120,7 +121,9 @@ SPLITTERS = (
 )
 
 #: Of every estimator.
-FITTED: dict[str, Kind] = {
+SHARED: dict[str, Kind] = {
+    "categorical_features": Either(Text("from_dtype"), COLUMNS),
+    "kinds": ByColumn(),
     "n_features_in_": COUNT,
     "feature_names_in_": Maybe(NAMES),
     "columns_": Maybe(Object(Columns)),
@@ -137,7 +140,7 @@ PREDICTOR: dict[str, Kind] = {
     "nested": FLAG,
     "solver": TEXT,
     "n_components": optional(COUNT),
-    **FITTED,
+    **SHARED,
     "model_": Object(Model),
     "C_": Number(0, finite=False),
     "cv_results_": Plain(),
@@ -236,7 +239,7 @@ schema(
         "n_components": optional(COUNT),
         "output": Text("features", "gram"),
         "random_state": Seed(),
-        **FITTED,
+        **SHARED,
         "model_": Object(RowsModel),
     },
     check=_check_features,

@@ -44,6 +44,7 @@ from kernalign.persistence.schema import schema
 from kernalign.persistence.schemas.kernels import MEMBERS
 from kernalign.persistence.values import NAMES, Plain, Seed
 from kernalign.solvers.descent import Point
+from kernalign.tables.columns import Columns
 
 #: One record per step: a person reads them, nothing predicts with them.
 RECORDS = Plain(FamilyMember, LearnedKernel, Family, Learner)
@@ -57,6 +58,7 @@ NUMBERS = Array("*", finite=False, nan=True)
 FITTED: dict[str, Kind] = {
     "n_features_in_": Maybe(SIZE),
     "feature_names_in_": Maybe(NAMES),
+    "columns_": Maybe(Object(Columns)),
     "kernel_": Object(LearnedKernel),
     "alignment_": ANY_NUMBER,
     "history_": RECORDS,
