@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from kernalign._typing import Array, IntArray
 from kernalign._validation import is_integer
 from kernalign._warnings import SelectionWarning, find_stack_level
 from kernalign.estimators.base import KernelPredictor
-from kernalign.estimators.folds import Split, class_folds, splits_of_used_rows
+from kernalign.estimators.folds import Split, class_folds, group_folds, splits_of_used_rows
 from kernalign.estimators.linear import EXACT_ROWS
 from kernalign.estimators.losses import CLASSES, predicted_codes
 from kernalign.estimators.problem import Problem
@@ -30,7 +31,7 @@ from kernalign.machines.calibration import TemperatureCalibration
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
 from kernalign.rows.table import kernel_features
-from kernalign.tables import class_labels
+from kernalign.tables import class_labels, group_codes
 from kernalign.tables.problems import listed
 
 #: What is trained where the user names no machine; of the two the one that predicts better.
@@ -167,7 +168,7 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         self.categorical_features = categorical_features
         self.kinds = kinds
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine.
 
         Parameters
@@ -177,6 +178,11 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
             Text, numbers, booleans or categories. Rows without a label are named in the error.
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
+        groups : (n,) list, array or series, optional
+            Rows that belong together, such as those of one patient: no fold divides a group. A
+            number of folds is then of `StratifiedGroupKFold`; a splitter is given the groups. They
+            hold for `cv_error_`, the choice of C and the calibration of probabilities. The search
+            of the default fit does not use them.
         """
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight, class_labels)
         check_classification_targets(y)
@@ -185,9 +191,11 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         machines: list[Machine] = []
         if self.machine is not None:
             machines = [Precomputed(self.machine, "KernelClassifier", classes=True)]
-        folds = self._folds(X, y, used, classes)
+        together = None if groups is None else group_codes(groups, len(y))
+        folds = self._folds(X, y, used, classes, together)
         names = kernel_features(columns)
         problem = self._problem(as_rows(X).subset(used), y[used], weight[used], classes, names)
+        problem = problem if together is None else replace(problem, groups=together[used])
         fitted, judged, held_out = self._fitted(problem, machines, folds)
         calibration = TemperatureCalibration().fit(held_out, judged.y, judged.target.weight)
         fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
@@ -204,7 +212,10 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
             def errors(index: IntArray, outputs: Array) -> Array:
                 return (predicted_codes(outputs) != problem.y[index]).astype(float)
 
-            error = found.error(errors, problem.weight)
+            error = found.error(errors, problem.weight, problem.groups)
+            if problem.groups is not None and found.held_out:
+                # A row that is left out has others of its group to tell its class.
+                return searched_attributes(found, error), problem, found.outputs_of_folds()
             left_out = found.left_out.copy()
             left_out[~_not_alone(problem.target.codes)] = np.nan
             return searched_attributes(found, error), problem, left_out
@@ -237,14 +248,19 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
             )
         return compute_class_weight(given, classes=classes, y=y)[codes]
 
-    def _folds(self, X: Array, y: Array, used: Any, classes: Any) -> list[Split] | None:
+    def _folds(
+        self, X: Array, y: Array, used: Any, classes: Any, groups: Any
+    ) -> list[Split] | None:
         """Splits of the used rows; None where fewer than two classes have rows to hold out."""
         codes = np.searchsorted(classes, y[used])
         if is_integer(self.cv):
+            if groups is not None:
+                return group_folds(groups[used], int(self.cv), codes)
             folds = class_folds(codes, int(self.cv))
             _warn_of_single_rows(classes[np.bincount(codes) == 1].tolist(), folds is None)
             return folds
-        splits = splits_of_used_rows(check_cv(self.cv, y, classifier=True).split(X, y), used)
+        splitter = check_cv(self.cv, y, classifier=True)
+        splits = splits_of_used_rows(splitter.split(X, y, groups), used)
         for train, test in splits:
             if len(np.unique(codes[train])) < 2 or not len(test):
                 what = "test rows" if not len(test) else "two classes to train on"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 #: Positions of the rows to train on, and of those to test.
 Split = tuple[Any, Any]
@@ -32,6 +32,30 @@ def class_folds(codes: Any, number: int, *, shuffle: bool = False) -> list[Split
         warnings.simplefilter("ignore", UserWarning)
         splits = list(splitter.split(held[:, None], codes[held]))
     return [(np.sort(np.r_[held[train], always]), held[test]) for train, test in splits]
+
+
+def group_folds(groups: Any, number: int, codes: Any = None) -> list[Split] | None:
+    """Folds that divide no group; of classes, by their codes, as much in proportion as this allows.
+
+    None where no number of folds leaves two classes to train on in each.
+    """
+    groups_there = len(np.unique(groups))
+    if groups_there < 2:
+        raise ValueError(
+            "The rows must be of at least two groups, so that one can be held out. Got one group."
+        )
+    rows = np.zeros((len(groups), 1))
+    if codes is None:
+        return list(GroupKFold(min(number, groups_there)).split(rows, groups=groups))
+    for folds in range(min(number, groups_there, int(np.bincount(codes).max())), 1, -1):
+        with warnings.catch_warnings():
+            # It warns of classes with fewer rows than folds.
+            warnings.simplefilter("ignore", UserWarning)
+            splits = list(StratifiedGroupKFold(folds).split(rows, codes, groups))
+        splits = [(train, test) for train, test in splits if len(test)]
+        if all(len(np.unique(codes[train])) > 1 for train, _ in splits):
+            return splits
+    return None
 
 
 def number_folds(n: int, number: int) -> list[Split]:

@@ -272,9 +272,9 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
 
 def rows_held_out(problem: Problem, cv: Any) -> int:
     """Rows held out for the choice of C: as many as in a fold, up to a limit; 0 where all folds
-    have their turn: few rows in memory, or folds that the user gave."""
+    have their turn: few rows in memory, folds that the user gave, or groups."""
     n = len(problem)
-    given = not isinstance(cv, numbers.Integral)
+    given = not isinstance(cv, numbers.Integral) or problem.groups is not None
     if given or (n <= FOLDS_ROWS and not problem.remote):
         return 0
     return max(1, min(n // int(cv), HELD_OUT))

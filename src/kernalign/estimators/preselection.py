@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from kernalign._typing import Array, IntArray
-from kernalign.estimators.folds import Split, class_folds, number_folds
+from kernalign.estimators.folds import Split, class_folds, group_folds, number_folds
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.selection import Selection, select
@@ -69,13 +69,14 @@ def preselect(
     # The beginning of the order in which `Sampled` takes rows: others are seen by neither.
     rows = np.sort(stratified_order(problem.target, generator(0))[:most])
     if folds is None or len(rows) < len(problem):
+        codes = None
         if classes:
             found, counts = np.unique(problem.y[rows], return_counts=True)
             rows = rows[np.isin(problem.y[rows], found[counts > 1])]
             codes = np.unique(problem.y[rows], return_inverse=True)[1]
-            folds = class_folds(codes, FOLDS, shuffle=True)
-        else:
-            folds = number_folds(len(rows), FOLDS) if len(rows) > 1 else None
+        folds = _folds_of(
+            len(rows), codes, None if problem.groups is None else problem.groups[rows]
+        )
     if folds is None:
         return None
     sample = problem.fetched(rows)
@@ -85,3 +86,12 @@ def preselect(
     machine = RidgeClassifier() if classes else RidgeRegressor()
     stages = TwoStages.learned(learners, [machine], sample, nested=True)
     return Preselection(stages, select(stages, sample, values, folds, loss), rows, free > 0)
+
+
+def _folds_of(rows: int, codes: Any, groups: Any) -> Sequence[Split] | None:
+    """Folds of the sample; codes : of classes, or None."""
+    if groups is not None:
+        return group_folds(groups, FOLDS, codes)
+    if codes is not None:
+        return class_folds(codes, FOLDS, shuffle=True)
+    return number_folds(rows, FOLDS) if rows > 1 else None

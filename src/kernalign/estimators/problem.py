@@ -20,6 +20,7 @@ class Problem:
     """Rows of positive weight with their labels, as codes or numbers, and their target kernel.
 
     weight : (n,) as the user gave it; `target.weight` is this times the weight of the row's class.
+    groups : (n,) codes of groups that no fold may divide, or None.
     index, whole : positions of the rows in the problem that they were taken from, and its rows.
     """
 
@@ -28,6 +29,7 @@ class Problem:
     target: Target
     weight: Array
     feature_names: Any
+    groups: Any = None
     index: Any = None
     whole: int = 0
 
@@ -64,6 +66,7 @@ class Problem:
             self.target.rows(index),
             self.weight[index],
             self.feature_names,
+            None if self.groups is None else self.groups[index],
             index,
             len(self),
         )

@@ -16,7 +16,7 @@ from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, is_integer
 from kernalign.estimators.base import KernelPredictor
-from kernalign.estimators.folds import Split, number_folds, splits_of_used_rows
+from kernalign.estimators.folds import Split, group_folds, number_folds, splits_of_used_rows
 from kernalign.estimators.losses import numbers_loss, squared
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.response import (
@@ -32,7 +32,7 @@ from kernalign.machines.base import Machine
 from kernalign.rows import as_rows
 from kernalign.rows.input import labelled_rows, of_rows
 from kernalign.rows.table import kernel_features
-from kernalign.tables import responses, warn_of_column
+from kernalign.tables import group_codes, responses, warn_of_column
 
 #: Of several the one that predicts best: epsilons, in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {
@@ -140,7 +140,7 @@ feature_names_in_ :
         self.categorical_features = categorical_features
         self.kinds = kinds
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine.
 
         Parameters
@@ -151,21 +151,19 @@ feature_names_in_ :
             Several responses share one kernel and one C; each has a scale of its own.
         sample_weight : (n,) array, optional
             An integer weight counts as that many equal rows.
+        groups : (n,) list, array or series, optional
+            Rows that belong together: no fold divides a group. A number of folds is then of
+            `GroupKFold`; a splitter is given the groups. As in `KernelClassifier`.
         """
         names: list[str] = []
-
-        def read(y: Any) -> Array:
-            values, found = responses(y)
-            if values.ndim == 1 and not self._takes_several():
-                warn_of_column(y)
-            names.extend(found)
-            return values
-
+        read = partial(self._read, names)
         X, y, weight, columns = labelled_rows(
             self, X, y, sample_weight, read, y_numeric=True, multi_output=True
         )
         X, used = self._placed(X), weight > 0
-        folds = self._folds(X, y, used)
+        together = None if groups is None else group_codes(groups, len(y))
+        folds = self._folds(X, y, used, together)
+        together = None if together is None else together[used]
         y, weight = y[used], weight[used]
         machines = self._machines(y)
         rows, features = as_rows(X).subset(used), kernel_features(columns)
@@ -176,26 +174,36 @@ feature_names_in_ :
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
         scaled = response.forward(y)
         target = Target(scaled.reshape(len(y), -1), weight)
-        problem = Problem(rows, scaled, target, weight, features)
+        problem = Problem(rows, scaled, target, weight, features, together)
         found = None if machines else self._search(problem, folds)
         if found is not None:
-            response = response.smeared(scaled - found.left_out)
+            # A row that is left out has others of its group to tell its response.
+            judged = found.left_out if together is None else found.outputs_of_folds()
+            response = response.smeared(scaled - judged)
 
             def errors(index: IntArray, outputs: Array) -> Array:
                 return squared_errors(response.back(outputs), y[index])
 
-            fitted = searched_attributes(found, found.error(errors, weight))
+            fitted = searched_attributes(found, found.error(errors, weight, together))
         else:
             fitted, response = self._selected(problem, machines, folds, response, y)
         fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
         publish(self, response_=response, **columns, **fitted)
         return self
 
+    def _read(self, names: list[str], y: Any) -> Array:
+        """The responses as numbers; their names are added to a list."""
+        values, found = responses(y)
+        names.extend(found)
+        if values.ndim == 1 and not self._takes_several():
+            warn_of_column(y)
+        return values
+
     def _selected(
         self,
         problem: Problem,
         machines: list[Machine],
-        folds: Sequence[Split],
+        folds: Sequence[Split] | None,
         response: Response | Responses,
         y: Array,
     ) -> tuple[dict[str, Any], Response | Responses]:
@@ -242,13 +250,15 @@ feature_names_in_ :
         tags.target_tags.multi_output = self._takes_several()
         return tags
 
-    def _folds(self, X: Array, y: Array, used: Any) -> list[Split]:
+    def _folds(self, X: Array, y: Array, used: Any, groups: Any) -> list[Split] | None:
+        if is_integer(self.cv) and groups is not None:
+            return group_folds(groups[used], int(self.cv))
         if is_integer(self.cv):
             rows = int(used.sum())
             if rows < 2:
                 raise ValueError(f"KernelRegressor needs at least two rows. Got {rows}.")
             return number_folds(rows, int(self.cv))
-        splits = splits_of_used_rows(check_cv(self.cv, y).split(X, y), used)
+        splits = splits_of_used_rows(check_cv(self.cv, y).split(X, y, groups), used)
         if not all(len(train) and len(test) for train, test in splits):
             raise ValueError(
                 "The 'cv' parameter of KernelRegressor must leave rows of positive weight on both "

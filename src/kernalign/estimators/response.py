@@ -131,7 +131,8 @@ class Response:
         """The response whose predictions are averaged over these residuals of t."""
         if self.identity:
             return self
-        found = np.quantile(residuals, (np.arange(QUANTILES) + 0.5) / QUANTILES)
+        known = residuals[np.isfinite(residuals)]
+        found = np.quantile(known, (np.arange(QUANTILES) + 0.5) / QUANTILES)
         return replace(self, residuals=tuple(found.tolist()))
 
 

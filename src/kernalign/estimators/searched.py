@@ -63,16 +63,32 @@ class Searched:
     left_out: Array
     held_out: list[HeldOut]
 
-    def error(self, errors: Any, weight: Array) -> tuple[float, float]:
-        """Weighted mean of errors(index, outputs) over held-out rows, and its standard error."""
+    def outputs_of_folds(self) -> Array:
+        """As `left_out`, from the folds that held the rows out."""
+        outputs = np.full_like(self.left_out, np.nan)
+        for part in self.held_out:
+            outputs[part.index] = part.outputs
+        return outputs
+
+    def error(self, errors: Any, weight: Array, groups: Any = None) -> tuple[float, float]:
+        """Weighted mean of errors(index, outputs) over held-out rows, and its standard error.
+
+        groups : of rows whose errors are not independent.
+        """
         if not self.held_out:
             return float("nan"), float("nan")
         found = np.concatenate([errors(part.index, part.outputs) for part in self.held_out])
-        of_rows = weight[np.concatenate([part.index for part in self.held_out])]
+        index = np.concatenate([part.index for part in self.held_out])
+        of_rows = weight[index]
         share = of_rows / of_rows.sum()
         # Errors of a response of any size.
         size = float(np.abs(found).max()) or 1.0
         mean = float(share @ (found / size))
+        if groups is not None:
+            number, group = np.unique(groups[index], return_inverse=True)
+            sums = np.bincount(group, share * (found / size - mean))
+            spread = float(sums @ sums) * len(number) / max(len(number) - 1, 1)
+            return mean * size, float(np.sqrt(spread)) * size
         spread = float(share @ (found / size - mean) ** 2)
         return mean * size, float(np.sqrt(spread / max(len(found) - 1, 1))) * size
 

@@ -3,7 +3,7 @@
 from kernalign.tables.columns import Columns
 from kernalign.tables.encoders import Feature
 from kernalign.tables.features import TableFeatures
-from kernalign.tables.labels import class_labels, responses, warn_of_column
+from kernalign.tables.labels import class_labels, group_codes, responses, warn_of_column
 from kernalign.tables.reading import is_table
 from kernalign.tables.recognise import Column
 
@@ -13,6 +13,7 @@ __all__ = [
     "Feature",
     "TableFeatures",
     "class_labels",
+    "group_codes",
     "is_table",
     "responses",
     "warn_of_column",

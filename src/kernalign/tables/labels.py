@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.exceptions import DataConversionWarning
 
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign._warnings import ColumnWarning, find_stack_level
 from kernalign.tables.cells import Cells, family, spread
 from kernalign.tables.convert import WHAT, parse, types_held
@@ -47,6 +47,26 @@ def warn_of_column(y: Any) -> None:
             DataConversionWarning,
             stacklevel=find_stack_level(),
         )
+
+
+def group_codes(groups: Any, rows: int) -> IntArray:
+    """The group of each row, as a number from 0; one sentence if a row has none."""
+    try:
+        cells = read_column("groups", _as_array(groups))
+    except (UnusableError, TypeError) as why:
+        raise ValueError(f"groups must be a list, an array or a series: {why}") from None
+    if len(cells.values) != rows:
+        raise ValueError(
+            f"groups must have one entry for each row. Got {len(cells.values)} entries for {rows} "
+            "rows."
+        )
+    if cells.missing.any():
+        raise ValueError(
+            f"groups has no entry in {rows_of(cells.missing)} {FROM_0}: give each of these rows a "
+            "group of its own, or remove them."
+        )
+    codes: IntArray = np.unique(cells.values, return_inverse=True)[1]
+    return codes
 
 
 def _labels(cells: Cells) -> np.ndarray[Any, Any]:
