@@ -12,6 +12,15 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from kernalign._typing import Array
 
 
+def check_share(owner: Any, name: str, value: Any) -> None:
+    """A number between 0 and 1, both excluded, given to a method."""
+    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not valid or not 0 < float(value) < 1:
+        raise ValueError(
+            f"{name!r} of {type(owner).__name__} must be in (0, 1). Got {value!r} instead."
+        )
+
+
 def check_rows(estimator: BaseEstimator, X: Any) -> Array:
     """Rows to predict, with the columns that `fit` saw."""
     check_is_fitted(estimator)

@@ -136,6 +136,28 @@ def test_predictions_are_the_models(shop, tmp_path, capsys):
     )
 
 
+def test_intervals_and_sets_are_the_models(shop, tmp_path, capsys):
+    out_path = tmp_path / "out.csv"
+    words = ("--interval", "0.8", "-o", out_path)
+    run(capsys, "predict", shop / "m.kern", shop / "flowers.csv", *words)
+    model, X = load(shop / "m.kern"), flowers()[["length", "width"]]
+    sets = model[-1].predict_set(model[:-1].transform(X), 0.8)
+    named = [" | ".join(model.classes_[row]) for row in sets]
+    assert pd.read_csv(out_path)["set"].tolist() == named
+    table = flowers().drop(columns="kind")
+    table.to_csv(tmp_path / "t.csv", index=False)
+    run(capsys, "fit", tmp_path / "t.csv", "--target", "width", "-o", tmp_path / "r.kern", "-q")
+    run(capsys, "predict", tmp_path / "r.kern", tmp_path / "t.csv", *words)
+    found = pd.read_csv(out_path)
+    assert found.columns.tolist() == ["prediction", "low", "high"]
+    model = load(tmp_path / "r.kern")
+    wanted = model[-1].predict_interval(model[:-1].transform(table[["length"]]), 0.8)
+    np.testing.assert_allclose(found[["low", "high"]], wanted, rtol=1e-9)
+    code, _, err = run(capsys, "predict", shop / "m.kern", "t.csv", "--interval", "90")
+    assert code == 2
+    assert "must be a number between 0 and 1, got '90'" in err
+
+
 def test_predict_json(shop, capsys):
     code, out, _ = run(capsys, "predict", shop / "m.kern", shop / "flowers.csv", "--json")
     assert code == 0

@@ -7,7 +7,7 @@ from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.gram.labels import class_target
 from kernalign.kernels import Gaussian
-from kernalign.machines.tuned_ridge import class_score, ridge_at, ridge_model, tuned_ridge
+from kernalign.machines.tuned_ridge import class_score, ridge_at, solved_ridge, tuned_ridge
 
 
 def problem(n=40, c=1, seed=0):
@@ -32,7 +32,7 @@ def test_outputs_evidence_and_slope_against_their_formulas():
     outputs = (K + CONSTANT * h) @ a + Y.mean(axis=0)
     np.testing.assert_allclose(found.model.predict(K), outputs, atol=1e-10)
     np.testing.assert_allclose(
-        ridge_model(K.copy(), Target(Y, np.ones(40)), -1.0).predict(K), outputs, atol=1e-10
+        solved_ridge(K.copy(), Target(Y, np.ones(40)), -1.0).model.predict(K), outputs, atol=1e-10
     )
 
     def evidence(t):

@@ -213,11 +213,12 @@ def test_several_responses(tmp_path):
 
 
 def test_shared_parts_are_written_once(tmp_path):
-    X = rows(200, 5)
+    X = rows(200, 50)
     model = KernelRegressor(ContinuousAlignment(), C=1.0).fit(X, response(X))
     same = again(model, tmp_path)
     assert same.kernel_ is same.learner_.kernel_ is same.model_.kernel
-    assert (tmp_path / "model.kern").stat().st_size < 2.5 * X.nbytes
+    # The rows once, and a few numbers for each.
+    assert (tmp_path / "model.kern").stat().st_size < 1.5 * X.nbytes
 
 
 def test_unfitted_estimators_can_be_saved(tmp_path):

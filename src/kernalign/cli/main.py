@@ -16,7 +16,7 @@ examples:
   kernalign demo
   kernalign fit wine.csv --target cultivar -o wine.kern
   kernalign fit survey.csv --target bought --encode --drop name -o survey.kern
-  kernalign predict wine.kern new.csv -o predictions.csv
+  kernalign predict wine.kern new.csv --interval 0.9 -o predictions.csv
   kernalign report wine.kern --data wine.csv -o report.html
   kernalign compare wine.csv --target cultivar -o compare.png
 
@@ -122,6 +122,13 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("model", help="a model that 'kernalign fit' saved")
     predict.add_argument("data", help=f"the table: {_TABLE}")
     predict.add_argument("-o", "--output", help="where to write; standard output without it")
+    predict.add_argument(
+        "--interval",
+        type=_share,
+        metavar="COVERAGE",
+        help="add columns 'low' and 'high' between which the number lies with this probability, "
+        "such as 0.9, or a column 'set' of the classes that hold the true one",
+    )
 
     report = _command(
         commands,
@@ -218,6 +225,16 @@ def _folds(text: str) -> int:
 
 def _rows(text: str) -> int:
     return _whole(text, 20)
+
+
+def _share(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < 1:
+        raise argparse.ArgumentTypeError(f"must be a number between 0 and 1, got {text!r}")
+    return number
 
 
 def _whole(text: str, least: int) -> int:

@@ -19,6 +19,8 @@ def run(options: Namespace, console: Console) -> None:
     model, notes = opened(options.model)
     X = rows_for(notes, tables.read_table(options.data), options.model)
     answers = predictions(model, X)
+    if options.interval is not None:
+        add_interval(answers, model, X, options.interval)
     if options.output is None and not console.as_json:
         sys.stdout.write(answers.to_csv(index=False))
     elif options.output is not None:
@@ -62,6 +64,23 @@ def predictions(model: Any, X: Any) -> Any:
         for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
             answers[f"probability_{label}"] = column
     return answers
+
+
+def add_interval(answers: Any, model: Any, X: Any, coverage: float) -> None:
+    """Columns `low` and `high`, or `set` for classes, the first ones after the prediction."""
+    steps = getattr(model, "steps", None)
+    last, rows = (model, X) if steps is None else (steps[-1][1], model[:-1].transform(X))
+    try:
+        if hasattr(last, "predict_set"):
+            sets = last.predict_set(rows, coverage)
+            classes = last.classes_.astype(str)
+            answers.insert(1, "set", [" | ".join(classes[held]) for held in sets])
+        else:
+            low, high = last.predict_interval(rows, coverage).T
+            answers.insert(1, "low", low)
+            answers.insert(2, "high", high)
+    except ValueError as problem:
+        raise ModelError(str(problem)) from None
 
 
 def write_table(answers: Any, path: str) -> None:

@@ -34,6 +34,8 @@ CONSTANT = 1.0
 LOG_RELEVANCE, LOG_WEIGHT, NOISE = (-18.0, 6.0), (-9.0, 9.0), (1e-6, 1e3)
 #: A search ends where three steps together gain less than this many nats.
 FLAT = 0.3
+#: tr Y'A^-1 Y of a constant response: numbers divided by it are finite.
+LEAST = 1e-200
 #: The smallest addition to the diagonal of a matrix that has no Cholesky factor, in units of it.
 JITTER = 1e-8
 
@@ -184,7 +186,7 @@ class SumEvidence:
 
     def _solved(self, L: Array) -> tuple[Array, float]:
         a, _ = dpotrs(L, self.rows.Y, lower=1)
-        return a, max(float(np.vdot(a, self.rows.Y)), np.finfo(float).tiny)
+        return a, max(float(np.vdot(a, self.rows.Y)), LEAST)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """The value and its gradient."""

@@ -18,12 +18,12 @@ from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import is_integer
 from kernalign._warnings import SelectionWarning, find_stack_level
-from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.folds import Split, class_folds, group_folds, splits_of_used_rows
 from kernalign.estimators.linear import EXACT_ROWS
 from kernalign.estimators.losses import CLASSES, predicted_codes
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import searched_attributes
+from kernalign.estimators.sets import PredictsSets, set_scores
 from kernalign.gram.labels import class_target
 from kernalign.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
 from kernalign.machines.base import Machine
@@ -38,7 +38,7 @@ from kernalign.tables.problems import listed
 MACHINES: list[Machine] = [SupportVectorClassifier(), RidgeClassifier()]
 
 
-class KernelClassifier(ClassifierMixin, KernelPredictor):
+class KernelClassifier(ClassifierMixin, PredictsSets):
     """A classifier that learns its kernel from the data.
 
     The default fit searches families of kernels by the evidence of a Gaussian process
@@ -127,6 +127,8 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         choice that it judges. (The values of C at which a squared hinge is tried are placed by
         all.) If C is a number and there is one learner, it is the error of that fit. Rows count by
         `sample_weight`; NaN if fewer than two classes have rows to hold out.
+    scores_ : Scores
+        Of held-out rows; what `predict_set` works with.
     classes_ : array
         In order, of the type that y has as an array.
     n_features_in_, feature_names_in_ : what `fit` saw.
@@ -196,16 +198,20 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
         names = kernel_features(columns)
         problem = self._problem(as_rows(X).subset(used), y[used], weight[used], classes, names)
         problem = problem if together is None else replace(problem, groups=together[used])
-        fitted, judged, held_out = self._fitted(problem, machines, folds)
-        calibration = TemperatureCalibration().fit(held_out, judged.y, judged.target.weight)
+        fitted, judged, left_out, held_out = self._fitted(problem, machines, folds)
+        calibration = TemperatureCalibration().fit(left_out, judged.y, judged.target.weight)
+        fitted["scores_"] = set_scores(
+            held_out, problem.y, problem.weight, calibration, nested=self.nested
+        )
         fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
         publish(self, classes_=classes, calibration_=calibration, **columns, **fitted)
         return self
 
     def _fitted(
         self, problem: Problem, machines: list[Machine], folds: Sequence[Split] | None
-    ) -> tuple[dict[str, Any], Problem, Array]:
-        """Fitted attributes, and some rows with outputs that have not seen them, if there are."""
+    ) -> tuple[dict[str, Any], Problem, Array, list[tuple[IntArray, Array]]]:
+        """Fitted attributes; rows, with outputs that have not seen them where there are such, to
+        calibrate on; and rows that folds held out, by position, with the outputs for them."""
         found = None if machines else self._search(problem, folds)
         if found is not None:
 
@@ -213,17 +219,21 @@ class KernelClassifier(ClassifierMixin, KernelPredictor):
                 return (predicted_codes(outputs) != problem.y[index]).astype(float)
 
             error = found.error(errors, problem.weight, problem.groups)
+            held_out = [(part.index, part.outputs) for part in found.held_out]
             if problem.groups is not None and found.held_out:
                 # A row that is left out has others of its group to tell its class.
-                return searched_attributes(found, error), problem, found.outputs_of_folds()
-            left_out = found.left_out.copy()
-            left_out[~_not_alone(problem.target.codes)] = np.nan
-            return searched_attributes(found, error), problem, left_out
+                left_out = found.outputs_of_folds()
+            else:
+                left_out = found.left_out.copy()
+                left_out[~_not_alone(problem.target.codes)] = np.nan
+            return searched_attributes(found, error), problem, left_out, held_out
         fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
         if chosen.places:
-            return fitted, problem, chosen.held_out
+            known = np.isfinite(chosen.held_out.reshape(len(problem), -1)).all(axis=1)
+            held_out = [(np.flatnonzero(known), chosen.held_out[known])] if known.any() else []
+            return fitted, problem, chosen.held_out, held_out
         judged = problem.near(EXACT_ROWS)
-        return fitted, judged, fitted["model_"].outputs(judged.X)
+        return fitted, judged, fitted["model_"].outputs(judged.X), []
 
     def _problem(self, X: Any, y: Any, weight: Array, classes: Any, names: Any) -> Problem:
         codes = np.searchsorted(classes, y)

@@ -15,8 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, is_integer
-from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.folds import Split, group_folds, number_folds, splits_of_used_rows
+from kernalign.estimators.intervals import (
+    PredictsIntervals,
+    searched_certainty,
+    selected_certainty,
+)
 from kernalign.estimators.losses import numbers_loss, squared
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.response import (
@@ -41,7 +45,7 @@ MACHINES: dict[str, list[Machine]] = {
 }
 
 
-class KernelRegressor(RegressorMixin, KernelPredictor):
+class KernelRegressor(RegressorMixin, PredictsIntervals):
     """A regressor that learns its kernel from the data.
 
     The default fit searches families of kernels by the evidence of a Gaussian process
@@ -101,6 +105,9 @@ feature_names_in_ :
         The scale on which the response is predicted. `response_.curve` is "identity", "root", "log"
         or "asinh"; always "identity" if `learner` or `machine` is given. For several responses it
         is a `Responses` with one such scale for each, in `columns`.
+    certainty_ : Certainty
+        What `predict(X, return_std=True)`, `predict_interval` and `predict_quantiles` work with:
+        the Gaussian process, and the residuals of held-out rows.
     cv_error_, cv_error_std_ : float
         As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
         from a sample of all rows. For several responses it is the mean of their squared errors, as
@@ -185,6 +192,7 @@ feature_names_in_ :
                 return squared_errors(response.back(outputs), y[index])
 
             fitted = searched_attributes(found, found.error(errors, weight, together))
+            fitted["certainty_"] = searched_certainty(found, scaled, weight, nested=self.nested)
         else:
             fitted, response = self._selected(problem, machines, folds, response, y)
         fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
@@ -221,6 +229,9 @@ feature_names_in_ :
             share = problem.weight[known] / problem.weight[known].sum()
             fitted["cv_error_"] = float(share @ errors)
             fitted["cv_error_std_"] = float(np.std(errors) / np.sqrt(max(len(errors) - 1, 1)))
+        fitted["certainty_"] = selected_certainty(
+            fitted, chosen.held_out, problem, nested=self.nested
+        )
         return fitted, response
 
     def _machines(self, y: Array) -> list[Machine]:
@@ -266,9 +277,23 @@ feature_names_in_ :
             )
         return splits
 
-    def predict(self, X: Any) -> Array:
-        """The response of each row: (n,), or (n, m) for m responses."""
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The response of each row: (n,), or (n, m) for m responses.
+
+        Parameters
+        ----------
+        X : rows
+        return_std : bool
+            Also return the standard deviation of a new response at each row, noise included, as
+            the Gaussian process with the learned kernel and noise predicts it.
+
+        Returns
+        -------
+        array of shape (n,) or (n, m), or two of shape (n,)
+        """
         check_is_fitted(self)
+        if return_std:
+            return self._with_deviations(X)
         outputs, back = self.model_.outputs, self.response_.back
         width = len(self.response_) if isinstance(self.response_, Responses) else None
         return of_rows(self, X, lambda rows: back(outputs(rows)), width)

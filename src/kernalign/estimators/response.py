@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from kernalign._threads import map_tasks
 from kernalign._typing import Array
@@ -126,6 +127,21 @@ class Response:
     def identity(self) -> bool:
         """Whether predictions are those of the machine, but for centre and unit."""
         return self.curve == "identity"
+
+    def inverse(self, t: Array) -> Array:
+        """The response whose place on the scale is t: quantiles go there and back exactly."""
+        y: Array = CURVES[self.curve].back(t * self.spread + self.offset) * self.unit + self.centre
+        return y
+
+    def deviation(self, t: Array, deviation: Array) -> Array:
+        """Standard deviation of the response where its place on the scale is normal."""
+        if self.identity:
+            return deviation * self.scale
+        places = norm.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES)
+        ends = self.low - BEYOND, self.high + BEYOND
+        at = np.clip(t[:, None] + deviation[:, None] * places / places.std(), *ends)
+        found: Array = self.inverse(at).std(axis=1)
+        return found
 
     def smeared(self, residuals: Array) -> Response:
         """The response whose predictions are averaged over these residuals of t."""

@@ -22,7 +22,14 @@ from kernalign.gram.sampling import rows_in_proportion
 from kernalign.learners import KernelSearch
 from kernalign.learners.base import Learned, generator
 from kernalign.machines.model import DualModel, Model
-from kernalign.machines.tuned_ridge import MOST_STEPS, ridge_model, tuned_ridge
+from kernalign.machines.posterior import Posterior
+from kernalign.machines.tuned_ridge import (
+    MOST_STEPS,
+    SolvedRidge,
+    TunedRidge,
+    solved_ridge,
+    tuned_ridge,
+)
 
 #: Up to this many rows the machine is solved for all of them, and its noise tuned on so many.
 SOLVED_ROWS, TUNED_ROWS = 5000, 2000
@@ -43,14 +50,19 @@ class Trained:
     model: DualModel
     C: float
     left_out: Array
+    posterior: Posterior
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows that a fold held out, and the outputs for them."""
+    """Rows that a fold held out and the outputs for them.
+
+    deviations : how sure the fold's machine is of each response; None for classes.
+    """
 
     index: IntArray
     outputs: Array
+    deviations: Array | None
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,7 @@ class Searched:
     model: Model
     C: float
     left_out: Array
+    posterior: Posterior
     held_out: list[HeldOut]
 
     def outputs_of_folds(self) -> Array:
@@ -118,15 +131,21 @@ def fit_searched(
         found = _as_learned(learner)
         if nested:
             found = of_folds.learn(rows.X, rows.target, rows.feature_names)
-        model = _machine(found, rows, C)
-        outputs = model.predict(found.kernel(problem.X[test], rows.X))
-        return HeldOut(np.asarray(test), _flat(outputs))
+        solved = _machine(found, rows, C)
+        K = found.kernel(problem.X[test], rows.X)
+        outputs = _flat(solved.model.predict(K))
+        deviations = None
+        if not problem.target.classes:
+            own = found.kernel.diag(problem.X[test])
+            deviations = solved.posterior.deviations(solved.L, own, K)
+        return HeldOut(np.asarray(test), outputs, deviations)
 
     trained, *held_out = map_tasks(run, [None, *(folds or ())])
     assert isinstance(trained, Trained)
     model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
     parts = [part for part in held_out if isinstance(part, HeldOut)]
-    return Searched(learner, model, trained.C, trained.left_out, parts)
+    posterior = trained.posterior.at_rows(model.index)
+    return Searched(learner, model, trained.C, trained.left_out, posterior, parts)
 
 
 def enough_folds(folds: Sequence[Split]) -> Sequence[Split]:
@@ -147,17 +166,18 @@ def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Traine
     tuned = tuned_ridge(K, of_few, float(log_noise), codes, steps)
     left_out = np.full((n, tuned.left_out.shape[1]), np.nan)
     left_out[few] = tuned.left_out
-    model = tuned.model
+    machine: TunedRidge | SolvedRidge = tuned
     if len(few) < n:
-        model = ridge_model(kernel(problem.X), target, tuned.log_noise)
-    return Trained(model, 1 / (float(np.exp(tuned.log_noise)) * size), _flat(left_out))
+        machine = solved_ridge(kernel(problem.X), target, tuned.log_noise)
+    C = 1 / (float(np.exp(tuned.log_noise)) * size)
+    return Trained(machine.model, C, _flat(left_out), machine.posterior)
 
 
-def _machine(found: Learned, rows: Problem, C: float | None) -> DualModel:
+def _machine(found: Learned, rows: Problem, C: float | None) -> SolvedRidge:
     K = found.kernel(rows.X)
     size = float(rows.target.weight @ np.diagonal(K)) / rows.target.total
     noise = found.extra["noise_"] if C is None else 1 / (C * size)
-    return ridge_model(K, rows.target, float(np.log(noise)))
+    return solved_ridge(K, rows.target, float(np.log(noise)))
 
 
 def _as_learned(learner: KernelSearch) -> Learned:

@@ -13,10 +13,11 @@ import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from kernalign._typing import Array, IntArray
-from kernalign.criteria.sum_evidence import CONSTANT, cholesky, leave_one_out
+from kernalign.criteria.sum_evidence import CONSTANT, LEAST, cholesky, leave_one_out
 from kernalign.gram import Target
 from kernalign.machines.calibration import best_slopes, log_losses, margins
 from kernalign.machines.model import DualModel
+from kernalign.machines.posterior import Posterior
 
 #: Factor between values of the noise that classes are tried with; what another value must gain in
 #: leave-one-out log-probability, in nats; and what the way to it may lose: it is often flat.
@@ -31,29 +32,30 @@ LOWEST, HIGHEST = 1e-9, 1e4
 class TunedRidge:
     """The machine at one noise.
 
-    model : coefficients and constant.
+    model : coefficients and constant; posterior : how sure it is.
     left_out : (n, c) outputs for each row of the machine that has not seen it.
     evidence : in nats; slope : its derivative by the log noise.
     """
 
     log_noise: float
     model: DualModel
+    posterior: Posterior
     left_out: Array
     evidence: float
     slope: float
 
 
 @dataclass(frozen=True)
-class _System:
-    """A and its Cholesky factor, the solution a = A^-1 Y and what it was made of."""
+class SolvedRidge:
+    """The Cholesky factor of A, the solution a = A^-1 Y, the machine and the process behind it."""
 
     L: Array
     a: Array
-    noise: float
     model: DualModel
+    posterior: Posterior
 
 
-def _solved(K: Array, target: Target, log_noise: float) -> _System:
+def solved_ridge(K: Array, target: Target, log_noise: float) -> SolvedRidge:
     """The machine at one noise, in units of the mean diagonal of K, which is overwritten."""
     w, N = target.weight, target.total
     n = len(K)
@@ -65,20 +67,16 @@ def _solved(K: Array, target: Target, log_noise: float) -> _System:
     L = cholesky(A)
     a, _ = dpotrs(L, np.asfortranarray(target.centred), lower=1)
     mean = w @ target.values / N
-    return _System(L, a, noise, DualModel(a, mean + constant * a.sum(axis=0)))
-
-
-def ridge_model(K: Array, target: Target, log_noise: float) -> DualModel:
-    """The machine at one noise, in units of the mean diagonal of K, which is overwritten."""
-    return _solved(K, target, log_noise).model
+    model = DualModel(a, mean + constant * a.sum(axis=0))
+    return SolvedRidge(L, a, model, Posterior.of(a, target, noise, constant))
 
 
 def ridge_at(K: Array, target: Target, log_noise: float) -> TunedRidge:
     """The same with all that an inverse tells of it."""
-    found = _solved(K, target, log_noise)
+    found = solved_ridge(K, target, log_noise)
     Y, w, N = target.centred, target.weight, target.total
-    (n, c), a, noise = Y.shape, found.a, found.noise
-    q = max(float(np.vdot(a, Y)), np.finfo(float).tiny)
+    (n, c), a, noise = Y.shape, found.a, found.posterior.noise
+    q = max(float(np.vdot(a, Y)), LEAST)
     log_det = 2 * float(np.log(np.diagonal(found.L)).sum())
     repeated = float(np.log(w).sum()) + (N - n) * np.log(noise)
     evidence = -0.5 * (N * np.log(q / (N * c)) + log_det + repeated)
@@ -86,7 +84,7 @@ def ridge_at(K: Array, target: Target, log_noise: float) -> TunedRidge:
     own = np.diagonal(inverse).copy()
     slope = -0.5 * (noise * float((own - N / q * (a * a).sum(axis=1)) @ (1 / w)) + N - n)
     left_out = w @ target.values / N + leave_one_out(Y, a, own, w, noise)
-    return TunedRidge(log_noise, found.model, left_out, evidence, slope)
+    return TunedRidge(log_noise, found.model, found.posterior, left_out, evidence, slope)
 
 
 def tuned_ridge(

@@ -1,6 +1,7 @@
 """What a file holds of each class; importing this package makes all of them known."""
 
 from kernalign.persistence.schemas import (
+    certainty,
     estimators,
     kernels,
     learners,
@@ -10,4 +11,13 @@ from kernalign.persistence.schemas import (
     tables,
 )
 
-__all__ = ["estimators", "kernels", "learners", "models", "pipelines", "steps", "tables"]
+__all__ = [
+    "certainty",
+    "estimators",
+    "kernels",
+    "learners",
+    "models",
+    "pipelines",
+    "steps",
+    "tables",
+]

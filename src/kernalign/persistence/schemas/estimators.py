@@ -20,7 +20,9 @@ from sklearn.model_selection import (
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
+from kernalign.estimators.intervals import Certainty
 from kernalign.estimators.response import Response, Responses
+from kernalign.estimators.scores import Scores
 from kernalign.kernels import LearnedKernel
 from kernalign.learners import Learner
 from kernalign.machines.calibration import TemperatureCalibration
@@ -48,6 +50,7 @@ from kernalign.persistence.kinds import (
     optional,
 )
 from kernalign.persistence.schema import schema
+from kernalign.persistence.schemas.certainty import check_certainty
 from kernalign.persistence.schemas.kernels import COLUMNS
 from kernalign.persistence.schemas.learners import RECORDS
 from kernalign.persistence.values import NAMES, ByColumn, ClassWeights, Labels, Plain, Seed
@@ -195,6 +198,7 @@ def _check_regressor(estimator: KernelRegressor) -> None:
     _check_rows(estimator)
     if not hasattr(estimator, "model_"):
         return
+    check_certainty(estimator)
     found = _outputs(estimator)
     several = isinstance(estimator.response_, Responses)
     if found.shape != ((1, len(estimator.response_)) if several else (1,)):
@@ -220,6 +224,7 @@ schema(
         "class_weight": ClassWeights(),
         "classes_": Labels(),
         "calibration_": Object(TemperatureCalibration),
+        "scores_": Object(Scores),
     },
     check=_check_classifier,
 )
@@ -229,6 +234,7 @@ schema(
         **PREDICTOR,
         "machine": optional(Either(Text("ridge", "svr"), GivenMachine(*MACHINES))),
         "response_": Object(Response, Responses),
+        "certainty_": Object(Certainty),
     },
     check=_check_regressor,
 )

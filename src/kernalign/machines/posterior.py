@@ -1,0 +1,95 @@
+"""How sure a Gaussian process is of its predictions.
+
+With A = k + constant + noise diag(1/w) on the training rows, and k_x the kernel values of a row x
+with them, the response at x has the variance
+
+    scale [k(x, x) + constant + noise - (k_x + constant)' A^-1 (k_x + constant)].
+
+The scale is at its best for the training rows: tr Y'A^-1 Y / N over all columns of Y. What is kept
+are three numbers and the weights of the rows. A is factorised again where variances are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from kernalign._threads import active_threads, map_rows
+from kernalign._typing import Array, IntArray
+from kernalign.criteria.sum_evidence import cholesky
+from kernalign.gram import Target
+from kernalign.kernels import LearnedKernel
+from kernalign.kernels.learned import rows_within_budget
+
+#: Rows whose variances are computed at a time, if the memory allows.
+ROWS = 256
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """The parameters of the process.
+
+    scale : variance of the process, in units of the kernel.
+    noise, constant : in units of the kernel.
+    weight : of the training rows, (n,), or (1,) for equal ones.
+    """
+
+    scale: float
+    noise: float
+    constant: float
+    weight: Array
+
+    @classmethod
+    def of(cls, a: Array, target: Target, noise: float, constant: float) -> Posterior:
+        """The process of a machine with the solution a = A^-1 Y, (n,) or (n, c)."""
+        Y = target.centred
+        quadratic = max(float(np.vdot(a.reshape(Y.shape), Y)), 0.0)
+        scale = quadratic / (target.total * Y.shape[1])
+        w = target.weight
+        return cls(scale, noise, constant, w if np.ptp(w) else w[:1])
+
+    def at_rows(self, index: IntArray | None) -> Posterior:
+        """The process for a model that keeps some of the training rows, or all (None)."""
+        same = index is None or len(self.weight) == 1
+        return self if same else replace(self, weight=self.weight[index])
+
+    def factor(self, K: Array) -> Array:
+        """The Cholesky factor of A, below the diagonal, from K = k(rows), which is overwritten."""
+        A = np.asfortranarray(K)
+        A += self.constant
+        A.ravel(order="K")[:: len(A) + 1] += self.noise / self.weight
+        return cholesky(A)
+
+    def deviations(self, L: Array, own: Array, K: Array) -> Array:
+        """Standard deviations of the response at other rows.
+
+        L : the factor; own : k(x, x) of each row; K : k(x, rows), which is overwritten.
+        """
+        K += self.constant
+        V = solve_triangular(L, K.T, lower=True, overwrite_b=True, check_finite=False)
+        known = np.einsum("ij,ij->j", V, V)
+        of_f = np.maximum(own + self.constant - known, 0.0)
+        return np.sqrt(self.scale * (of_f + self.noise))
+
+    def on_rows(self, kernel: LearnedKernel, rows: Array) -> Callable[[Array], Array]:
+        """A function of new rows that gives their standard deviations."""
+        if not len(rows):
+            # A constant response has no kernel: what is left is the noise.
+            return lambda X: np.sqrt(self.scale * (kernel.diag(X) + self.constant + self.noise))
+        L = self.factor(kernel(rows))
+
+        def block(X: Array) -> Array:
+            return self.deviations(L, kernel.diag(X), kernel(X, rows))
+
+        return lambda X: _in_blocks(block, X, len(rows))
+
+
+def _in_blocks(function: Callable[[Array], Array], X: Array, columns: int) -> Array:
+    size = max(1, min(ROWS, rows_within_budget(columns) // active_threads()))
+    if len(X) <= size:
+        return function(X)
+    parts = [part for _, part in map_rows(lambda rows: function(X[rows]), len(X), size)]
+    return np.concatenate(parts)

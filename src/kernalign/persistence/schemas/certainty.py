@@ -1,0 +1,61 @@
+"""What a fitted estimator knows of its own errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kernalign.estimators.intervals import Certainty
+from kernalign.estimators.scores import Scores
+from kernalign.machines.model import KernelModel
+from kernalign.machines.posterior import Posterior
+from kernalign.persistence.kinds import (
+    AT_LEAST_ZERO,
+    FLAG,
+    TEXT,
+    Array,
+    FieldError,
+    Object,
+    optional,
+)
+from kernalign.persistence.schema import schema
+
+
+def _check_scores(scores: Scores) -> None:
+    if len(scores.values) and len(scores.weight) not in (1, len(scores.values)):
+        raise FieldError("Scores.weight must be one number, or one for each score")
+    if (np.diff(scores.values) < 0).any():
+        raise FieldError("Scores.values must be sorted")
+    if not len(scores.values) and not scores.unknown:
+        raise FieldError("Scores must hold values, or say why there are none")
+
+
+schema(
+    Scores,
+    {"values": Array("*"), "weight": Array("*", low=0.0), "unknown": TEXT},
+    check=_check_scores,
+)
+schema(
+    Posterior,
+    {
+        "scale": AT_LEAST_ZERO,
+        "noise": AT_LEAST_ZERO,
+        "constant": AT_LEAST_ZERO,
+        "weight": Array("*", low=0.0),
+    },
+)
+schema(
+    Certainty,
+    {"posterior": optional(Object(Posterior)), "scores": Object(Scores), "scaled": FLAG},
+)
+
+
+def check_certainty(estimator: Any) -> None:
+    """The process is one of the rows that the model keeps."""
+    posterior, model = estimator.certainty_.posterior, estimator.model_
+    if posterior is None:
+        if estimator.certainty_.scaled:
+            raise FieldError("Certainty.posterior must be there where scores are scaled by it")
+    elif not isinstance(model, KernelModel) or len(posterior.weight) not in (1, len(model.rows)):
+        raise FieldError("Posterior.weight must be one number, or one for each row of the model")
