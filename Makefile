@@ -63,6 +63,7 @@ bench: $(STAMP) ## run the benchmarks
 paper: $(STAMP) ## run every experiment of the paper and write the report
 	$(ONE_THREAD) $(RUN) -m experiments run all --repeats 10 --jobs 2
 	$(RUN) -m experiments report
+	$(RUN) -m experiments pictures
 
 docs: $(STAMP) ## build the documentation into build/docs, running its examples
 	$(ONE_THREAD) $(RUN) -m sphinx -W --keep-going -q -b html docs build/docs

@@ -1,4 +1,4 @@
-"""python -m experiments run NAME | report | list"""
+"""python -m experiments run NAME | report | pictures | check | list"""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from experiments import runner
+from experiments import results, runner
+from experiments.check import check as check_rows
 from experiments.configs import EXPERIMENTS
 from experiments.readings import AXES
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "results.jsonl"
+PICTURES = HERE.parent / "docs" / "_static" / "paper"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,24 +31,40 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("--dask", metavar="ADDRESS", help="a Dask cluster instead of processes")
     report = commands.add_parser("report", help="write the page and the summary")
     report.add_argument("--out", type=Path, metavar="DIRECTORY", help="default: beside the results")
-    report.add_argument(
-        "--earlier", type=Path, metavar="FILE", help="rows for cells that have not been run again"
-    )
+    pictures = commands.add_parser("pictures", help="draw the pictures of the documentation")
+    pictures.add_argument("--out", type=Path, metavar="DIRECTORY", default=PICTURES)
+    check = commands.add_parser("check", help="run random cells again and compare their rows")
+    check.add_argument("--cells", type=positive, default=30, metavar="N")
+    check.add_argument("--seed", type=int, default=0)
     commands.add_parser("list", help="list experiments, tasks and methods")
-    for command in (run, report):
+    for command in (run, report, pictures, check):
         command.add_argument("--results", type=Path, default=RESULTS, metavar="FILE")
+    for command in (report, pictures, check):
+        command.add_argument(
+            "--earlier",
+            type=Path,
+            metavar="FILE",
+            help="rows for cells that have not been run again",
+        )
     options = parser.parse_args(arguments)
     if options.command == "list":
         return list_experiments()
+    if options.command == "run":
+        return run_experiments(options)
+    rows = results.merged(options.results, options.earlier)
+    if not rows:
+        message = "has no rows: python -m experiments run NAME makes some."
+        raise SystemExit(f"{options.results} {message}")
+    if options.command == "check":
+        return int(check_rows(rows, options.cells, options.seed) > 0)
+    # matplotlib is slow to import and a run does not need it.
     if options.command == "report":
-        # matplotlib is slow to import and a run does not need it.
-        from experiments.report import write_report
-
-        directory = options.out or options.results.parent
-        for path in write_report(options.results, directory, options.earlier):
-            print(path)
-        return 0
-    return run_experiments(options)
+        from experiments.report import write_report as write
+    else:
+        from experiments.lecture import draw as write
+    for path in write(rows, options.out or options.results.parent):
+        print(path)
+    return 0
 
 
 def positive(text: str) -> int:

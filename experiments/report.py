@@ -113,16 +113,8 @@ def repeats_of(rows: Sequence[Row]) -> str:
     return "; ".join(parts)
 
 
-def write_report(path: Path, directory: Path, earlier: Path | None = None) -> list[Path]:
-    """Write report.html, summary.md and figures/*.svg; returns the first two.
-
-    earlier : rows of an earlier run, used for the cells that `path` has no rows of.
-    """
-    new = results.read(path)
-    old = results.read(earlier) if earlier is not None else []
-    rows = list({results.key_of(row): row for row in (*old, *new)}.values())
-    if not rows:
-        raise SystemExit(f"{path} has no rows: python -m experiments run NAME makes some.")
+def write_report(rows: Sequence[Row], directory: Path) -> list[Path]:
+    """Write report.html, summary.md and figures/*.svg; returns the first two."""
     report = collect(rows)
     (directory / "figures").mkdir(parents=True, exist_ok=True)
     for section in report.sections:

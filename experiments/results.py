@@ -50,6 +50,12 @@ def read(path: Path) -> list[Row]:
     return list(rows.values())
 
 
+def merged(path: Path, earlier: Path | None = None) -> list[Row]:
+    """Rows of a file, and those of an earlier run for the cells that it has none of."""
+    old = read(earlier) if earlier is not None else []
+    return list({key_of(row): row for row in (*old, *read(path))}.values())
+
+
 class ResultsFile:
     """Appends rows; one write each, so that a row is in the file whole or not at all."""
 

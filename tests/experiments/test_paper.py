@@ -1,5 +1,6 @@
 """The main claims at their small size: one repeat of the sine problem, through to the page."""
 
+import itertools
 import re
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 
 from experiments import results
 from experiments.__main__ import main
+from experiments.check import check, differences, some_cells
 from experiments.figures import error_info, frequency_info
 from experiments.generators import FREQUENCIES
+from experiments.lecture import steps_info
 from experiments.pages import common_choices, judge_all, readings_table
 from experiments.readings import readings
 from experiments.verdicts import NO_DATA, UNCLEAR
@@ -60,6 +63,42 @@ def test_report_has_every_part(path, capsys, tmp_path):
         assert f"`{name}`" in summary
     assert "26.1" in summary
     assert "no data" in summary
+
+
+def test_a_rerun_gives_the_stored_rows_and_a_changed_row_is_found(path, capsys):
+    rows = results.read(path)
+    assert check(rows, 2) == 0
+    assert "2 of 2 cells give their rows again" in capsys.readouterr().out
+    cells = some_cells(rows, len(rows), seed=0)
+    assert {cell.method for cell in cells} == {row["method"] for row in rows}
+    row = rows[0]
+    assert differences(row, row) == {}
+    assert set(differences(row, {**row, "error": row["error"] + 0.001})) == {"error"}
+    assert differences(row, {**row, "seconds": 1e9}) == {}
+
+
+def test_earlier_rows_fill_cells_that_have_no_row(path, tmp_path):
+    row = results.read(path)[0]
+    new = tmp_path / "new.jsonl"
+    with results.opened(new) as file:
+        file.append({**row, "error": 0.5})
+    found = {results.key_of(one): one for one in results.merged(new, path)}
+    assert len(found) == len(results.read(path))
+    assert found[results.key_of(row)]["error"] == 0.5
+
+
+def test_each_step_of_the_picture_goes_to_the_top_of_its_curve():
+    sigma, steps = steps_info(points=2001)
+    assert len(steps) >= 3
+    for step in steps:
+        assert sigma[int(np.argmax(step.curve))] == pytest.approx(step.taken, abs=0.02)
+    assert sorted(step.taken for step in steps[:3]) == pytest.approx(FREQUENCIES, abs=0.1)
+    assert all(a.alignment < b.alignment for a, b in itertools.pairwise(steps))
+
+
+def test_pictures_of_the_documentation_are_drawn(path, tmp_path):
+    assert main(["pictures", "--results", str(path), "--out", str(tmp_path)]) == 0
+    assert {file.name for file in tmp_path.iterdir()} == {"sine.svg", "steps.svg", "gamma.svg"}
 
 
 def test_figures_show_what_the_rows_say(path, by_method):
