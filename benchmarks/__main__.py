@@ -1,6 +1,6 @@
 """Run benchmarks: python -m benchmarks [NAME ...]; without a name, all that are not named below.
 
-`accuracy`, `dask`, `intervals` and `scale` take long and run by name only.
+`accuracy`, `tables`, `dask`, `intervals` and `scale` take long and run by name only.
 
 Every row is a ratio or an error measured in this run; absolute times mean nothing.
 `python -m benchmarks scale --help` tells the options of one that has its own.
@@ -26,13 +26,14 @@ NAMES = (
     "options",
     "methods",
     "accuracy",
+    "tables",
     "peers",
     "dask",
     "intervals",
     "scale",
 )
 #: Those that take long, and options of their own: run by name only.
-WITH_OPTIONS = ("accuracy", "dask", "intervals", "scale")
+WITH_OPTIONS = ("accuracy", "tables", "dask", "intervals", "scale")
 
 
 def main() -> None:
