@@ -216,8 +216,12 @@ class Radial(ScalarFamily):
         if not self.ard:
             return f"rows are alike when they are closer than about {bandwidths[0]:.3g}"
         finite = int(np.isfinite(bandwidths).sum())
-        narrow = sorted(zip(bandwidths.tolist(), names, strict=True))[: min(3, finite)]
-        shown = ", ".join(f"{name} is within about {width:.3g}" for width, name in narrow)
+        narrow = np.argsort(bandwidths, kind="stable")[: min(3, finite)]
+        codes = set() if self.codes is None else set(self.codes.codes.tolist())
+        shown = ", ".join(
+            f"{names[k]} is the same" if k in codes else f"{names[k]} is within about {width:.3g}"
+            for k, width in zip(narrow.tolist(), bandwidths[narrow].tolist(), strict=True)
+        )
         others = " and the others within more" if finite > 3 else ""
         ignored = bandwidths.size - finite
         left = f"; {ignored} features are ignored" if ignored else ""

@@ -12,6 +12,7 @@ from kernalign._typing import Array
 from kernalign.gram.labels import infer_target, label_target, response_target
 from kernalign.kernels import LearnedKernel
 from kernalign.machines import Model
+from kernalign.tables import Columns
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class View:
     estimator : the fitted estimator or learner; None for a kernel by itself.
     before : the steps of a pipeline before it, or None.
     names : names of the features that the kernel sees, or None.
+    table : what the estimator decided about the columns of a table; None for an array.
     trained : the trained model, with the rows that it keeps; None for a kernel or a learner.
     """
 
@@ -29,6 +31,7 @@ class View:
     before: Any = None
     names: list[str] | None = None
     trained: Model | None = None
+    table: Columns | None = None
 
     @property
     def learner(self) -> Any:
@@ -38,6 +41,8 @@ class View:
         """Rows as the kernel sees them."""
         if self.before is not None:
             X = self.before.transform(X)
+        if self.table is not None:
+            return self.table.encode(X)
         rows: Array = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=float)
         return rows
 
@@ -63,6 +68,17 @@ class View:
                 known = max(known, *(int(c) + 1 for c in own))
         return int(known)
 
+    def by_column(self, values: Array) -> tuple[list[str], Array]:
+        """Names of the user's columns, and the largest value of the features of each."""
+        names = self.feature_names(len(values))
+        if self.table is None:
+            return names, values
+        of_feature = self.table.column_of_feature
+        used = np.unique(of_feature)
+        largest: Array = np.zeros(len(self.table))
+        np.maximum.at(largest, of_feature, values)
+        return [self.table[int(place)].name for place in used], largest[used]
+
     def feature_names(self, number: int) -> list[str]:
         if self.names is not None and len(self.names) == number:
             return self.names
@@ -82,11 +98,13 @@ def view(model: Any) -> View:
             "A picture needs a fitted model of kernalign, a pipeline that ends in one, or its "
             f"kernel_. Got {type(model).__name__} without a learned kernel: fit it first."
         )
-    names = getattr(model, "feature_names_in_", None)
+    table = getattr(model, "columns_", None)
+    names = getattr(model, "feature_names_in_", None) if table is None else table.feature_names
     if names is None and before is not None:
         names = _names_after(before)
     trained = getattr(model, "model_", None)
-    return View(kernel, model, before, None if names is None else [str(n) for n in names], trained)
+    names = None if names is None else [str(name) for name in names]
+    return View(kernel, model, before, names, trained, table)
 
 
 def _names_after(before: Any) -> Any:

@@ -15,7 +15,7 @@ from kernalign.plots._model import View, view
 
 @dataclass(frozen=True)
 class RelevanceInfo:
-    """One number per feature.
+    """One number per feature, or per column of a table: the largest of its features.
 
     relevance : sum_t w_t r_t / sum_t w_t, r_t = s^2 / sigma_t^2 of kernel t.
     share : the same, adding up to one (zeros where no feature is relevant).
@@ -64,10 +64,9 @@ def relevance_info(model: Any, X: Any = None, *, in_spreads: bool = True) -> Rel
         raise ValueError(
             f"The parameters of {seen.kernel!r} do not say how much each feature matters."
         )
-    relevance = total / explained
+    names, relevance = seen.by_column(total / explained)
     size = float(relevance.sum())
-    share = relevance / size if size > 0 else np.zeros(d)
-    names = seen.feature_names(d)
+    share = relevance / size if size > 0 else np.zeros(len(names))
     return RelevanceInfo(names, relevance, share, 1 - explained / weights, in_spreads)
 
 

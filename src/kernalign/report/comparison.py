@@ -10,20 +10,21 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
 from kernalign._typing import Array
-from kernalign._warnings import AlignmentWarning, SelectionWarning
+from kernalign._warnings import AlignmentWarning, ColumnWarning, SelectionWarning
 from kernalign.estimators.folds import class_folds, number_folds
+from kernalign.tables import Columns
 
 #: 95 % of a normal distribution.
 Z = 1.96
@@ -31,6 +32,8 @@ Z = 1.96
 RESAMPLES = 1000
 #: libsvm may otherwise go on for hours at large C.
 ITERATIONS = 200_000
+#: Indicator columns of one column of a table.
+MOST_INDICATORS = 50
 GRID = {"C": 10.0 ** np.arange(-2, 4), "gamma": np.geomspace(1e-4, 10, 6)}
 
 
@@ -74,6 +77,31 @@ def tuned_svm(classification: bool) -> Any:
     return GridSearchCV(make_pipeline(StandardScaler(), machine), grid, cv=3, scoring=scoring)
 
 
+class Indicators(TransformerMixin, BaseEstimator):
+    """A table as numbers, for machines that take nothing else: a column for each category."""
+
+    def __init__(self, categorical_features: Any = "from_dtype", kinds: Any = None):
+        self.categorical_features = categorical_features
+        self.kinds = kinds
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        self.columns_ = Columns.of(X, self.categorical_features, self.kinds)
+        self.encoder_ = OneHotEncoder(
+            handle_unknown="ignore", max_categories=MOST_INDICATORS, sparse_output=False
+        )
+        codes = self.columns_.is_code
+        if codes.any():
+            self.encoder_.fit(self.columns_.encode(X)[:, codes])
+        return self
+
+    def transform(self, X: Any) -> Array:
+        codes = self.columns_.is_code
+        rows = self.columns_.encode(X)
+        if not codes.any():
+            return rows
+        return np.hstack([rows[:, ~codes], self.encoder_.transform(rows[:, codes])])
+
+
 def cross_validated(
     name: str,
     model: Any,
@@ -91,12 +119,12 @@ def cross_validated(
         began = time.perf_counter()
         with warnings.catch_warnings():
             # A fold is smaller than the data; what it says of itself concerns nobody.
-            for category in (AlignmentWarning, SelectionWarning, ConvergenceWarning):
+            for category in (AlignmentWarning, SelectionWarning, ConvergenceWarning, ColumnWarning):
                 warnings.simplefilter("ignore", category)
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             fresh.fit(_rows(X, train), y[train])
-        seconds.append(time.perf_counter() - began)
-        predicted = fresh.predict(_rows(X, test))
+            seconds.append(time.perf_counter() - began)
+            predicted = fresh.predict(_rows(X, test))
         losses[test] = predicted != y[test] if classification else (predicted - y[test]) ** 2
         tick()
     losses = losses[np.isfinite(losses)]

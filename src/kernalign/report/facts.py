@@ -8,11 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import make_pipeline
 
 from kernalign.plots import RelevanceInfo, SpectrumInfo, relevance_info, spectrum_info
 from kernalign.plots._model import View, some_rows, view
-from kernalign.report.comparison import Score, cross_validated, difference, folds_for, tuned_svm
+from kernalign.report.comparison import (
+    Indicators,
+    Score,
+    cross_validated,
+    difference,
+    folds_for,
+    tuned_svm,
+)
 from kernalign.report.influence import InfluenceInfo, influence_info
 
 #: Rows at most that are used to time predictions.
@@ -131,11 +139,10 @@ def _compared(
     ours = cross_validated("this model", model, rows, labels, folds, classification)
     # The other machine sees the same columns, prepared in the same way.
     svm = tuned_svm(classification)
-    if seen.before is not None:
-        from sklearn.base import clone
-        from sklearn.pipeline import make_pipeline
-
-        svm = make_pipeline(clone(seen.before), svm)
+    before = [] if seen.before is None else [clone(seen.before)]
+    if seen.table is not None:
+        before.append(Indicators(seen.estimator.categorical_features, seen.estimator.kinds))
+    svm = make_pipeline(*before, svm)
     theirs = cross_validated("tuned RBF SVM", svm, rows, labels, folds, classification)
     return (ours, theirs), difference(ours, theirs, classification), len(labels)
 

@@ -18,14 +18,16 @@ def percent(value: float) -> str:
 
 
 def headline(facts: Facts) -> str:
-    d = facts.seen.columns()
+    table = facts.seen.table
+    d = facts.seen.columns() if table is None else sum(column.used for column in table)
     what = "A classifier" if facts.classification else "A regression"
     classes = ""
     if facts.classification and hasattr(facts.seen.estimator, "classes_"):
         names = [str(label) for label in facts.seen.estimator.classes_]
         shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
         classes = f" It tells {len(names)} classes apart: {shown}."
-    plural = "feature" if d == 1 else "features"
+    noun = "feature" if table is None else "column"
+    plural = noun if d == 1 else f"{noun}s"
     return f"{what} for {facts.target}, learned from {facts.rows} rows with {d} {plural}.{classes}"
 
 
