@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import logging
 import math
+import os
 import sys
 import time
+from collections.abc import Iterator
 from typing import Any, Self
+
+from kernalign.cli.errors import OutputError
+
+#: Characters of a message: a cell of a table can be as long as the table.
+LONGEST = 2000
 
 
 class Console:
@@ -16,32 +25,59 @@ class Console:
     def __init__(self, as_json: bool = False, quiet: bool = False):
         self.as_json = as_json
         self.quiet = quiet
+        self._collected: list[dict[str, Any]] | None = None
 
     def say(self, line: str = "") -> None:
         """A line for people."""
         if not (self.as_json or self.quiet):
-            sys.stdout.write(f"{line}\n")
-            sys.stdout.flush()
+            self.write(f"{line}\n")
 
     def warn(self, line: str) -> None:
         """Something to know, beside the output proper."""
         if not (self.as_json or self.quiet):
-            sys.stderr.write(f"{line}\n")
+            _complain(f"{shortened(line)}\n")
+
+    def write(self, text: str) -> None:
+        """Text on standard output, or OutputError if it does not take it."""
+        try:
+            # Python has no such stream where the shell closed it.
+            if sys.stdout is None:
+                raise OSError(errno.EBADF, "it is closed")
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except (OSError, ValueError) as problem:
+            reason = getattr(problem, "strerror", None) or str(problem)
+            _give_up_on_output()
+            raise OutputError(f"Standard output cannot be written: {reason}.") from None
 
     def result(self, **values: Any) -> None:
         """What a machine reads, with --json."""
-        if self.as_json:
-            sys.stdout.write(json.dumps(_plain(values)) + "\n")
+        if self._collected is not None:
+            self._collected.append(values)
+        elif self.as_json:
+            self.write(json.dumps(_plain(values)) + "\n")
+
+    @contextlib.contextmanager
+    def collecting(self) -> Iterator[list[dict[str, Any]]]:
+        """Results of the commands inside go to a list: a program reads one object."""
+        self._collected = []
+        try:
+            yield self._collected
+        finally:
+            self._collected = None
 
     def error(self, message: str, code: int) -> None:
+        message = shortened(message)
         if self.as_json:
-            self.result(error=message, exit_code=code)
+            with contextlib.suppress(OutputError):
+                self.result(error=message, exit_code=code)
         else:
-            sys.stderr.write(f"kernalign: {message}\n")
+            _complain(f"kernalign: {message}\n")
 
     def progress(self, what: str, total: int | None = None) -> Progress:
         """Progress on standard error, where that is a terminal."""
-        shown = sys.stderr.isatty() and not (self.as_json or self.quiet)
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        shown = terminal and not (self.as_json or self.quiet)
         return Progress(what, total, shown)
 
 
@@ -63,8 +99,7 @@ class Progress:
     def __exit__(self, *problem: object) -> None:
         self.stop_listening()
         if self.shown:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            _complain("\r\x1b[K")
 
     def tick(self) -> None:
         """One more unit of work is done."""
@@ -97,8 +132,7 @@ class Progress:
 
     def _draw(self) -> None:
         if self.shown:
-            sys.stderr.write(f"\r\x1b[K{self.line()}")
-            sys.stderr.flush()
+            _complain(f"\r\x1b[K{self.line()}")
 
 
 class _Ticker(logging.Handler):
@@ -108,6 +142,30 @@ class _Ticker(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._progress.tick()
+
+
+def shortened(message: str) -> str:
+    """A message without the middle of what is too long, on one line."""
+    line = " ".join(message.split())
+    if len(line) <= LONGEST:
+        return line
+    half = (LONGEST - 7) // 2
+    return f"{line[:half]} [...] {line[-half:]}"
+
+
+def _complain(text: str) -> None:
+    """Text on standard error, if anybody reads it."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _give_up_on_output() -> None:
+    """Python must not write what is left, and complain, at its end."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def duration(seconds: float) -> str:

@@ -14,7 +14,7 @@ from kernalign.cli.errors import OutputError
 from kernalign.cli.tables import need_pandas
 
 
-def run(options: Namespace, console: Console, command: Callable[[list[str]], int]) -> None:
+def run(options: Namespace, console: Console, command: Callable[[list[str]], None]) -> None:
     """Write a table into a folder, then run the commands that a user would."""
     need_pandas()
     folder = Path(options.output)
@@ -32,9 +32,9 @@ def run(options: Namespace, console: Console, command: Callable[[list[str]], int
         ["predict", model, wine, "-o", str(folder / "predictions.csv")],
         ["report", model, "--data", wine, "-o", str(folder / "report.html")],
     ]
-    for step in steps:
-        console.say(f"\n$ kernalign {shlex.join(step)}")
-        code = command([*step, "--json"] if console.as_json else step)
-        if code:
-            raise SystemExit(code)
+    with console.collecting() as results:
+        for step in steps:
+            console.say(f"\n$ kernalign {shlex.join(step)}")
+            command(step)
     console.say(f"\nOpen {folder / 'report.html'} in a browser.")
+    console.result(steps=results)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 OK, PROGRAM, USAGE, DATA, MODEL, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
+#: Added to the number of a signal that ends the program, as shells do.
+SIGNALLED = 128
 
 
 class UserError(Exception):
@@ -27,3 +29,11 @@ class OutputError(UserError):
     """A place that cannot be written to."""
 
     code = OUTPUT
+
+
+class EndedError(Exception):
+    """A signal that asks the program to end."""
+
+    def __init__(self, number: int):
+        super().__init__(number)
+        self.code = SIGNALLED + number

@@ -104,3 +104,5 @@ def check_folder(path: str | None) -> None:
         raise OutputError(f"{path} cannot be written: there is no folder {Path(path).parent}.")
     if path is not None and Path(path).is_dir():
         raise OutputError(f"{path} cannot be written: it is a folder.")
+    if path is not None and Path(path).exists() and not Path(path).is_file():
+        raise OutputError(f"{path} cannot be written: it is no regular file.")

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from kernalign.cli.console import Console
-from kernalign.cli.errors import INTERRUPTED, OK, OUTPUT, PROGRAM, USAGE, UserError
+from kernalign.cli.errors import (
+    INTERRUPTED,
+    OK,
+    OUTPUT,
+    PROGRAM,
+    USAGE,
+    EndedError,
+    UserError,
+)
 
 EXAMPLES = """\
 examples:
@@ -26,42 +40,86 @@ exit codes:
   2    a wrong command line, or a package that is not installed
   3    data that cannot be used; the sentence says which column and what to do
   4    a model file that cannot be used
-  5    a file that cannot be written
+  5    a file, or standard output, that cannot be written
   130  interrupted; no half-written file is left behind
+  143  ended by the system (128 and the number of the signal); likewise
 """
 
 _TABLE = "CSV (comma, semicolon, tab) or Parquet"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code."""
+    """Run a command; returns the exit code, one of those in the help, whatever happens."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    console = Console("--json" in arguments, quiet=False)
     try:
-        options = _parser().parse_args(argv)
-    except SystemExit as leave:
-        # argparse has written its message, or the help.
-        return leave.code if isinstance(leave.code, int) else USAGE
-    console = Console(options.json, options.quiet)
-    try:
-        _run(options, console)
+        with _signals():
+            options = _parser().parse_args(arguments)
+            console = Console(options.json, options.quiet)
+            _run_quietly(options, console)
     except UserError as mistake:
         console.error(str(mistake), mistake.code)
         return mistake.code
-    except KeyboardInterrupt:
-        console.error("Interrupted: no file was changed.", INTERRUPTED)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone, as `head` does; python must not complain at exit.
-        sys.stderr.close()
-        return OUTPUT
-    except ImportError as missing:
-        console.error(str(missing), USAGE)
-        return USAGE
+    except (KeyboardInterrupt, EndedError) as end:
+        code = end.code if isinstance(end, EndedError) else INTERRUPTED
+        console.error("Interrupted: no file was changed.", code)
+        return code
     except SystemExit as leave:
-        return leave.code if isinstance(leave.code, int) else PROGRAM
-    except MemoryError:
+        # The help and the version, which argparse has written.
+        return leave.code if isinstance(leave.code, int) else USAGE
+    except Exception as problem:
+        return _failed(problem, console)
+    return OK
+
+
+def _failed(problem: Exception, console: Console) -> int:
+    """One sentence for what no command expected."""
+    if isinstance(problem, ImportError):
+        console.error(str(problem), USAGE)
+        return USAGE
+    if isinstance(problem, MemoryError):
         console.error("There is not enough memory for these data: use fewer rows.", PROGRAM)
         return PROGRAM
-    return OK
+    if isinstance(problem, OSError):
+        named = f"{problem.filename} " if problem.filename else "A file "
+        console.error(f"{named}cannot be used: {problem.strerror or problem}.", OUTPUT)
+        return OUTPUT
+    frames = traceback.extract_tb(problem.__traceback__)
+    where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "unknown"
+    console.error(
+        f"An error of the program, please report it: {type(problem).__name__} ({where}): {problem}",
+        PROGRAM,
+    )
+    return PROGRAM
+
+
+@contextlib.contextmanager
+def _signals() -> Iterator[None]:
+    """While a command runs, signals that ask to end are exceptions: nothing is left half-done."""
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        names = []
+
+    def end(number: int, frame: object) -> None:
+        raise EndedError(number)
+
+    before = {name: signal.signal(getattr(signal, name), end) for name in names}
+    try:
+        yield
+    finally:
+        for name, handler in before.items():
+            signal.signal(getattr(signal, name), handler)
+
+
+def _run_quietly(options: argparse.Namespace, console: Console) -> None:
+    """Run a command; warnings become notes at its end."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
+            warnings.simplefilter("ignore", category)
+        _run(options, console)
+    for line in dict.fromkeys(str(warning.message) for warning in caught):
+        console.warn(f"Note: {line}")
 
 
 def _run(options: argparse.Namespace, console: Console) -> None:
@@ -85,13 +143,20 @@ def _run(options: argparse.Namespace, console: Console) -> None:
     else:
         from kernalign.cli import demo
 
-        demo.run(options, console, main)
+        demo.run(options, console, lambda argv: _run(_parser().parse_args(argv), console))
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints go where all others go."""
+
+    def error(self, message: str) -> Any:
+        raise UserError(f"{message}. {self.format_usage()}")
 
 
 def _parser() -> argparse.ArgumentParser:
     from kernalign.cli.models import LEARNERS
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="kernalign",
         description="Learn the kernel of a kernel machine from a table, and use it.",
         epilog=EXAMPLES,

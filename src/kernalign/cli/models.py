@@ -74,7 +74,8 @@ def preparation(X: Any, encode: bool, scale: bool) -> Any:
 def as_objects(X: Any) -> Any:
     """Text columns as plain Python strings and None, which all transformers agree on."""
     _, text = split_columns(X)
-    X = X.astype({name: float for name in X.columns if name not in text})
+    others = set(text)
+    X = X.astype({name: float for name in X.columns if name not in others})
     for name in text:
         column = X[name].astype(object)
         X[name] = column.where(column.isna(), column.astype(str)).where(~column.isna(), None)

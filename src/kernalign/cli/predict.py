@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
 from kernalign.cli import models, tables
 from kernalign.cli.console import Console
-from kernalign.cli.errors import ModelError, OutputError
+from kernalign.cli.errors import DataError, ModelError, OutputError
 from kernalign.cli.fit import check_folder
 from kernalign.persistence import ModelFileError, load, read_header, replacing
 
@@ -22,7 +21,7 @@ def run(options: Namespace, console: Console) -> None:
     if options.interval is not None:
         add_interval(answers, model, X, options.interval)
     if options.output is None and not console.as_json:
-        sys.stdout.write(answers.to_csv(index=False))
+        console.write(csv_text(answers))
     elif options.output is not None:
         write_table(answers, options.output)
         console.say(f"Predicted {len(answers)} rows: {options.output}")
@@ -42,6 +41,8 @@ def opened(path: str) -> tuple[Any, dict[str, Any]]:
         return load(path), read_header(path)["notes"]
     except ModelFileError as problem:
         raise ModelError(str(problem)) from None
+    except OSError as problem:
+        raise ModelError(f"{path} cannot be read: {problem.strerror}.") from None
 
 
 def rows_for(notes: dict[str, Any], table: Any, path: str) -> Any:
@@ -51,18 +52,29 @@ def rows_for(notes: dict[str, Any], table: Any, path: str) -> Any:
             f"{path} was not written by 'kernalign fit': it does not say which columns it needs. "
             "Use it from Python: kernalign.load(path).predict(X)."
         )
-    X = tables.for_prediction(table, notes["columns"], notes["numbers"], notes["encoded"])
-    return models.as_objects(X)
+    columns: Any = notes["columns"]
+    numbers: Any = notes.get("numbers")
+    encoded: Any = notes.get("encoded")
+    listed = all(
+        isinstance(names, list) and all(isinstance(name, str) for name in names)
+        for names in (columns, numbers)
+    )
+    if not listed or not isinstance(encoded, bool) or not set(numbers) <= set(columns):
+        raise ModelError(f"{path} does not say, as 'kernalign fit' does, which columns it needs.")
+    return models.as_objects(tables.for_prediction(table, columns, numbers, encoded))
 
 
 def predictions(model: Any, X: Any) -> Any:
     """A data frame: the prediction, and the probability of each class."""
     import pandas
 
-    answers = pandas.DataFrame({"prediction": model.predict(X)})
-    if hasattr(model, "predict_proba"):
-        for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
-            answers[f"probability_{label}"] = column
+    try:
+        answers = pandas.DataFrame({"prediction": model.predict(X)})
+        if hasattr(model, "predict_proba"):
+            for label, column in zip(model.classes_, model.predict_proba(X).T, strict=True):
+                answers[f"probability_{label}"] = column
+    except ValueError as problem:
+        raise DataError(f"These rows cannot be predicted: {problem}") from None
     return answers
 
 
@@ -83,6 +95,23 @@ def add_interval(answers: Any, model: Any, X: Any, coverage: float) -> None:
         raise ModelError(str(problem)) from None
 
 
+def csv_text(answers: Any) -> str:
+    """CSV of which no cell is a formula: a spreadsheet would run it.
+
+    Text that begins like a formula gets an apostrophe in front.
+    """
+    safe = answers.rename(columns=_no_formula)
+    for name in safe.columns:
+        if safe[name].dtype.kind not in "biuf":
+            safe[name] = safe[name].map(_no_formula)
+    return str(safe.to_csv(index=False))
+
+
+def _no_formula(cell: Any) -> Any:
+    risky = isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{cell}" if risky else cell
+
+
 def write_table(answers: Any, path: str) -> None:
     """CSV, or Parquet by the name's ending; complete or not at all."""
     try:
@@ -90,6 +119,6 @@ def write_table(answers: Any, path: str) -> None:
             if Path(path).suffix.lower() in tables.PARQUET:
                 answers.to_parquet(stream, index=False)
             else:
-                stream.write(answers.to_csv(index=False).encode())
+                stream.write(csv_text(answers).encode())
     except OSError as problem:
         raise OutputError(f"{path} cannot be written: {problem.strerror}.") from None

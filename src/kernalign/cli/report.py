@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from kernalign.cli import predict, tables
 from kernalign.cli.console import Console
-from kernalign.cli.errors import OutputError, UserError
+from kernalign.cli.errors import DataError, OutputError, UserError
 from kernalign.cli.fit import check_folder
 from kernalign.report import write_report
 
@@ -20,7 +20,7 @@ def run(options: Namespace, console: Console) -> None:
         X = predict.rows_for(notes, table, options.model)
         target = str(notes.get("target"))
         if target in table.columns:
-            y = tables.labelled(table, target, notes["task"]).y
+            y = tables.labelled(table, target, str(notes.get("task", "auto"))).y
         else:
             console.warn(f"Note: {options.data} has no column {target!r}: errors are not measured.")
     if options.row is not None and X is None:
@@ -41,6 +41,8 @@ def run(options: Namespace, console: Console) -> None:
                 compare=not options.no_compare,
                 max_rows=options.max_rows,
             )
+    except ValueError as problem:
+        raise DataError(f"The report cannot be made: {problem}") from None
     except OSError as problem:
         raise OutputError(f"{options.output} cannot be written: {problem.strerror}.") from None
     console.say(f"Report: {options.output}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from kernalign.cli.errors import DataError, UserError
 MOST_CLASSES = 20
 SEPARATORS = ",;\t|"
 PARQUET = (".parquet", ".pq")
+#: More columns would keep a fit busy for hours.
+MOST_COLUMNS = 10_000
 
 
 def need_pandas() -> Any:
@@ -44,14 +47,44 @@ def read_table(path: str) -> Any:
         raise UserError(
             "Parquet files need pyarrow, which is not installed: pip install 'kernalign[cli]'."
         ) from None
-    except (ValueError, OSError) as problem:
-        # pandas' parser errors, undecodable bytes and broken Parquet files are among these.
-        reason = str(problem).strip().splitlines()[0].rstrip(".")
+    except MemoryError:
+        raise
+    except Exception as problem:
+        # A file may hold anything: parsers of pandas and pyarrow raise their own errors.
+        reason = (str(problem).strip().splitlines() or ["no reason is known"])[0].rstrip(".")
         raise DataError(f"{path} cannot be read as a table: {reason}.") from None
-    table.columns = [str(column).strip() for column in table.columns]
+    names = [str(column).strip() for column in table.columns]
+    doubled = [name for name, times in Counter(names).items() if times > 1]
+    if doubled:
+        raise DataError(
+            f"Two columns of {path} are called {doubled[0]!r}, without the blanks around "
+            "names: rename one of them."
+        )
+    if len(names) > MOST_COLUMNS:
+        raise DataError(
+            f"{path} has {len(names)} columns, and at most {MOST_COLUMNS} are used: choose some."
+        )
+    table.columns = names
     if not len(table):
         raise DataError(f"{path} has no rows.")
     return table
+
+
+def brief(value: Any) -> str:
+    """A name or a cell as a message shows it: a cell can be as long as the table."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:50]}... ({len(shown) - 2} characters)"
+
+
+def _distinct(column: Any, name: str) -> int:
+    """The number of different values."""
+    try:
+        return int(column.nunique())
+    except TypeError:
+        raise DataError(
+            f"Column {name!r} holds lists or records, and single values are needed: leave it "
+            "out with --drop."
+        ) from None
 
 
 def _separator(file: Path) -> str:
@@ -80,6 +113,8 @@ class Labelled:
 
 def labelled(table: Any, target: str, task: str = "auto", drop: Sequence[str] = ()) -> Labelled:
     """The features and the target, which must be complete."""
+    if target in drop:
+        raise UserError(f"--drop leaves out the target {target!r}: leave out other columns.")
     for name in (target, *drop):
         _need(table, name, "The target" if name == target else "--drop")
     column = table[target]
@@ -89,8 +124,8 @@ def labelled(table: Any, target: str, task: str = "auto", drop: Sequence[str] = 
             f"The target {target!r} is empty in {_rows(empty)}: remove these rows or fill them in."
         )
     task, reason = _task(column, task, target)
-    if column.nunique() < 2:
-        raise DataError(f"The target {target!r} has one value only, {column.iloc[0]!r}.")
+    if _distinct(column, target) < 2:
+        raise DataError(f"The target {target!r} has one value only, {brief(column.iloc[0])}.")
     y = column.to_numpy()
     if task == "regression":
         if column.dtype.kind not in "biuf":
@@ -109,7 +144,7 @@ def labelled(table: Any, target: str, task: str = "auto", drop: Sequence[str] = 
 def _task(column: Any, task: str, target: str) -> tuple[str, str]:
     if task != "auto":
         return task, "as asked for"
-    values = column.nunique()
+    values = _distinct(column, target)
     if column.dtype.kind not in "iuf":
         return "classification", f"{target!r} holds {values} different labels"
     whole = bool((column == column.round()).all())
@@ -124,11 +159,7 @@ def checked_features(X: Any, encode: bool) -> Any:
     doubled = X.columns[X.columns.duplicated()]
     if len(doubled):
         raise DataError(f"Two columns are called {doubled[0]!r}: rename one of them.")
-    for name in numbers:
-        values = X[name].to_numpy(dtype=float, na_value=np.nan)
-        infinite = np.isinf(values)
-        if infinite.any():
-            raise DataError(f"Column {name!r} is infinite in {_rows(infinite)}: mend these cells.")
+    _refuse_infinite(X, numbers)
     for name in text:
         kind = X[name].dtype.kind
         if kind in "Mm":
@@ -152,7 +183,7 @@ def checked_features(X: Any, encode: bool) -> Any:
                 "puts the median in place of missing numbers and 'missing' in place of text."
             )
     for name in text:
-        values = X[name].nunique()
+        values = _distinct(X[name], name)
         if values > 50 and values > len(X) / 2:
             raise DataError(
                 f"Column {name!r} has {values} different texts in {len(X)} rows, like a name or an "
@@ -161,10 +192,20 @@ def checked_features(X: Any, encode: bool) -> Any:
     return X
 
 
+def _refuse_infinite(X: Any, numbers: Sequence[str]) -> None:
+    for name in numbers:
+        infinite = np.isinf(X[name].to_numpy(dtype=float, na_value=np.nan))
+        if infinite.any():
+            raise DataError(f"Column {name!r} is infinite in {_rows(infinite)}: mend these cells.")
+
+
 def split_columns(X: Any) -> tuple[list[str], list[str]]:
     """Names of the columns of numbers (or true/false), and of all others."""
-    numbers = [name for name in X.columns if X[name].dtype.kind in "biuf"]
-    return numbers, [name for name in X.columns if name not in numbers]
+    is_number = [dtype.kind in "biuf" for dtype in X.dtypes]
+    pairs = list(zip(X.columns, is_number, strict=True))
+    return [name for name, number in pairs if number], [
+        name for name, number in pairs if not number
+    ]
 
 
 def for_prediction(
@@ -179,6 +220,7 @@ def for_prediction(
             raise DataError(
                 f"Column {name!r} holds {_example(X[name])}, and the model was trained on numbers."
             )
+    _refuse_infinite(X, [name for name in numbers if X[name].dtype.kind in "biuf"])
     if not encoded:
         for name in columns:
             empty = X[name].isna()
@@ -214,5 +256,5 @@ def _rows(mask: Any) -> str:
 def _example(column: Any) -> str:
     for row, value in enumerate(column.tolist(), start=1):
         if isinstance(value, str):
-            return f"text ({value!r} in row {row})"
+            return f"text ({brief(value)} in row {row})"
     return f"values of type {column.dtype}"

@@ -35,7 +35,7 @@ _LETTERS = {
     "u": INTEGER,
     "f": Number(finite=False),
     "U": TEXT,
-    "O": _LABEL,
+    "O": Either(Nothing(), _LABEL),
 }
 
 
