@@ -10,7 +10,13 @@ from kernalign._warnings import (
     SelectionWarning,
 )
 from kernalign.criteria import alignment, centered_alignment
-from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
+from kernalign.estimators import (
+    AlignmentTest,
+    KernelClassifier,
+    KernelFeatures,
+    KernelRegressor,
+    alignment_test,
+)
 from kernalign.kernels import (
     Additive,
     AnyOf,
@@ -51,6 +57,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Additive",
+    "AlignmentTest",
     "AlignmentWarning",
     "AnyOf",
     "ColumnWarning",
@@ -87,6 +94,7 @@ __all__ = [
     "SelectionWarning",
     "UniformWeights",
     "alignment",
+    "alignment_test",
     "centered_alignment",
     "load",
     "save",
