@@ -95,15 +95,18 @@ def run_experiments(options: argparse.Namespace) -> int:
             raise SystemExit(f"{', '.join(unknown)}: unknown. Known: {', '.join(sorted(known))}.")
     reading = dict(options.reading)
     experiments = [e.restricted(options.tasks, options.methods, reading) for e in experiments]
-    summary = runner.run(
-        experiments,
-        options.results,
-        repeats=options.repeats,
-        jobs=options.jobs,
-        timeout=options.timeout,
-        retry=options.retry,
-        dask=options.dask,
-    )
+    try:
+        summary = runner.run(
+            experiments,
+            options.results,
+            repeats=options.repeats,
+            jobs=options.jobs,
+            timeout=options.timeout,
+            retry=options.retry,
+            dask=options.dask,
+        )
+    except results.ResultsFileError as problem:
+        raise SystemExit(str(problem)) from None
     print(outcome(summary, options.results))
     for row in summary.not_done:
         where = "/".join(str(row[k]) for k in ("experiment", "task", "repeat", "method"))

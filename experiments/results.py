@@ -56,17 +56,31 @@ def merged(path: Path, earlier: Path | None = None) -> list[Row]:
     return list({key_of(row): row for row in (*old, *read(path))}.values())
 
 
+class ResultsFileError(RuntimeError):
+    """A results file that takes no more rows."""
+
+
 class ResultsFile:
-    """Appends rows; one write each, so that a row is in the file whole or not at all."""
+    """Appends rows: a row is in the file whole or not at all."""
 
     def __init__(self, path: Path, descriptor: int):
         self.path = path
         self.descriptor = descriptor
 
     def append(self, row: Row) -> None:
-        line = json.dumps(row, default=_plain, allow_nan=True) + "\n"
-        os.write(self.descriptor, line.encode())
-        os.fsync(self.descriptor)
+        line = memoryview((json.dumps(row, default=_plain, allow_nan=True) + "\n").encode())
+        whole = os.fstat(self.descriptor).st_size
+        try:
+            # A disk that is nearly full takes a part of the line.
+            while line:
+                line = line[os.write(self.descriptor, line) :]
+            os.fsync(self.descriptor)
+        except OSError as problem:
+            os.ftruncate(self.descriptor, whole)
+            raise ResultsFileError(
+                f"{self.path} cannot be written: {problem.strerror}. All rows before are whole: "
+                "make room, then run again, and what is missing is run."
+            ) from None
 
 
 @contextmanager

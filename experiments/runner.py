@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TextIO
 
@@ -19,6 +22,8 @@ from experiments.datasets import MissingDataError, WrongDataError
 
 #: Seconds after which a cell is given up, unless the user says otherwise.
 TIMEOUT = 1800.0
+#: Seconds between two looks of a worker at its runner.
+WATCH = 0.5
 
 
 @dataclass(frozen=True)
@@ -125,9 +130,30 @@ def compute(
         for cell in cells:
             yield cell.run(timeout)
         return
+    # Workers of a cluster are its own.
+    runner = os.getpid() if dask is None else None
     with backend(jobs, dask):
         pool = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-        yield from pool(delayed(cell.run)(timeout) for cell in cells)
+        yield from pool(delayed(run_in_worker)(cell, timeout, runner) for cell in cells)
+
+
+def run_in_worker(cell: Cell, timeout: float | None, runner: int | None) -> Row:
+    """Run a cell in a process that ends with the runner, also where that is killed."""
+    if runner is not None:
+        end_with(runner)
+    return cell.run(timeout)
+
+
+@cache
+def end_with(parent: int) -> None:
+    """Watch the parent of this process, once."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(WATCH)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Every cell becomes one row, whatever happens to it or to the run."""
 
+import contextlib
 import json
 import os
 import signal
@@ -122,6 +123,70 @@ def test_killed_run_resumes_with_every_cell_once(tmp_path, jobs):
     assert lines[: summary.skipped] == survived[: summary.skipped]
     assert summary.skipped + summary.run == 20
     assert len(keys(path)) == len(set(keys(path))) == 20
+
+
+FULL_DISK = """
+import json, resource, sys
+from pathlib import Path
+from experiments import results
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+row = {"experiment": "toy", "task": "one", "method": "works", "status": "done"}
+written = 0
+with results.opened(Path(sys.argv[1])) as file:
+    try:
+        while True:
+            file.append({**row, "repeat": written, "text": "x" * 70})
+            written += 1
+    except results.ResultsFileError as problem:
+        print(json.dumps([written, str(problem)]))
+    # Room again: the next row stands on a line of its own.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+    file.append({**row, "repeat": written})
+"""
+
+
+@pytest.mark.parametrize("room", [1000, 1057, 1499])
+def test_a_full_disk_is_a_sentence_and_every_row_claimed_is_there(tmp_path, room):
+    path = tmp_path / "results.jsonl"
+    command = [sys.executable, "-c", FULL_DISK, str(path), str(room)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    written, said = json.loads(done.stdout)
+    assert written >= 4
+    assert "cannot be written: File too large. All rows before are whole" in said
+    assert [row["repeat"] for row in results.read(path)] == list(range(written + 1))
+
+
+def children(pid):
+    """Processes below a process, workers of workers included."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            found += [int(child), *children(int(child))]
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks into /proc")
+def test_workers_end_with_a_killed_runner(tmp_path):
+    path = tmp_path / "results.jsonl"
+    script = SLOW_RUN.replace("repeats=10", "repeats=1000")
+    command = [sys.executable, "-c", script, str(path), "2"]
+    process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 90
+        while not path.exists() or path.read_bytes().count(b"\n") < 4:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        workers = children(process.pid)
+        assert len(workers) >= 2
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 30
+        while any(Path(f"/proc/{worker}").exists() for worker in workers):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_two_runs_do_not_write_to_one_file(tmp_path):
