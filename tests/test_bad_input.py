@@ -748,11 +748,15 @@ CLASSIFIER = {
     "nested": ["yes", None, 1],
     "solver": ["fast", None, 1],
     "n_components": [0, -1, 2.5, "many", True],
+    "verbose": ["yes", None, 0.5],
     "class_weight": ["equal", 1, [1, 2], {0: -1.0, 1: 1.0}, {0: 0.0, 1: 1.0}],
 }
 REGRESSOR = {
     **TABLE,
-    **{name: CLASSIFIER[name] for name in ("learner", "C", "nested", "solver", "n_components")},
+    **{
+        name: CLASSIFIER[name]
+        for name in ("learner", "C", "nested", "solver", "n_components", "verbose")
+    },
     "machine": ["svm", 1, SVR(), SVR, LogisticRegression()],
 }
 FEATURES = {

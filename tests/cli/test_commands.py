@@ -13,7 +13,7 @@ import pytest
 
 from kernalign import KernelClassifier, KernelRegressor, kernels, load, save
 from kernalign.cli import main
-from kernalign.cli.console import Console, Progress, duration
+from kernalign.cli.console import Console
 from kernalign.persistence import read_header
 
 
@@ -324,18 +324,15 @@ def test_help_has_examples(words, capsys):
             assert f"\n  {exit_code} " in out
 
 
-def test_progress_says_how_long_still(monkeypatch, capsys):
-    progress = Progress("learning", 4, shown=True)
-    with progress:
-        progress.tick()
-        assert progress.line().startswith("learning 1/4, about ")
-        assert progress.line().endswith(" left")
-        progress.done = 5
-        assert progress.line() == "learning (0 s)"
-    assert capsys.readouterr().err.endswith("\r\x1b[K")
-    # Standard error is no terminal here, so a command would be silent.
-    assert not Console().progress("x").shown
-    assert [duration(s) for s in (0.2, 60, 600, 7200)] == ["1 s", "60 s", "10 min", "2.0 h"]
+def test_commands_show_progress_on_a_terminal_only(monkeypatch, capsys):
+    # Standard error is no terminal here, so a command is silent.
+    with Console().progress("learning") as progress:
+        assert not progress.shown
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    for console, shown in ((Console(), True), (Console(True), False), (Console(quiet=True), False)):
+        with console.progress("learning") as progress:
+            assert progress.shown == shown
+            assert not progress.kept
 
 
 def test_interruption_exits_with_130_and_leaves_nothing(tmp_path):

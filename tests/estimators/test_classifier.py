@@ -261,6 +261,7 @@ def test_folds_of_any_kind(cv):
     assert np.isfinite(clf.predict_proba(X_test)).all()
 
 
+@pytest.mark.filterwarnings("ignore::kernalign.AlignmentWarning")
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_fold_without_one_of_the_classes(classes):
     """Rows in order of their class and folds in order of the rows: say so, or leave it out."""

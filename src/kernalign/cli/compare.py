@@ -76,8 +76,8 @@ def compared(
     """Scores, the smallest error first, and why some learners have none."""
     scores: list[Score] = []
     skipped: dict[str, str] = {}
-    total = (len(names) + 1) * len(folds)
-    with console.progress("cross-validating", total) as progress:
+    with console.progress("cross-validating") as progress:
+        progress.plan((len(names) + 1) * len(folds))
         for name in [*names, SVM]:
             done = progress.done
             try:
@@ -89,12 +89,11 @@ def compared(
                         data.y,
                         folds,
                         data.classification,
-                        progress.tick,
                     )
                 )
             except ValueError as problem:
                 skipped[name] = str(problem)
-            progress.done = done + len(folds)
+            progress.reach(done + len(folds))
     return sorted(scores, key=lambda score: score.error), skipped
 
 

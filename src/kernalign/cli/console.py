@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
-import logging
 import math
 import os
 import sys
-import time
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
+from kernalign._progress import Progress, watched
 from kernalign.cli.errors import OutputError
 
 #: Characters of a message: a cell of a table can be as long as the table.
@@ -74,74 +73,11 @@ class Console:
         else:
             _complain(f"kernalign: {message}\n")
 
-    def progress(self, what: str, total: int | None = None) -> Progress:
+    def progress(self, what: str) -> contextlib.AbstractContextManager[Progress]:
         """Progress on standard error, where that is a terminal."""
         terminal = sys.stderr is not None and sys.stderr.isatty()
         shown = terminal and not (self.as_json or self.quiet)
-        return Progress(what, total, shown)
-
-
-class Progress:
-    """One line that is written over: what, how far, how long still."""
-
-    def __init__(self, what: str, total: int | None, shown: bool):
-        self.what = what
-        self.total = total
-        self.shown = shown
-        self.done = 0
-        self._began = time.perf_counter()
-        self._handler = _Ticker(self)
-
-    def __enter__(self) -> Self:
-        self._draw()
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        self.stop_listening()
-        if self.shown:
-            _complain("\r\x1b[K")
-
-    def tick(self) -> None:
-        """One more unit of work is done."""
-        self.done += 1
-        self._draw()
-
-    def listen(self) -> None:
-        """Tick whenever a learner of the library reports, through its log, that it is done."""
-        logger = logging.getLogger("kernalign.learners")
-        self._level = logger.level
-        logger.addHandler(self._handler)
-        logger.setLevel(logging.INFO)
-
-    def stop_listening(self) -> None:
-        logger = logging.getLogger("kernalign.learners")
-        if self._handler in logger.handlers:
-            logger.removeHandler(self._handler)
-            logger.setLevel(self._level)
-
-    def line(self) -> str:
-        """What is shown now."""
-        spent = time.perf_counter() - self._began
-        if self.total is None or self.done > self.total:
-            return f"{self.what} ({spent:.0f} s)"
-        far = f"{self.what} {self.done}/{self.total}"
-        if not self.done:
-            return far
-        left = spent / self.done * (self.total - self.done)
-        return f"{far}, about {duration(left)} left"
-
-    def _draw(self) -> None:
-        if self.shown:
-            _complain(f"\r\x1b[K{self.line()}")
-
-
-class _Ticker(logging.Handler):
-    def __init__(self, progress: Progress):
-        super().__init__(logging.INFO)
-        self._progress = progress
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._progress.tick()
+        return watched(Progress(what, shown=shown, kept=False))
 
 
 def shortened(message: str) -> str:
@@ -166,15 +102,6 @@ def _give_up_on_output() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-
-
-def duration(seconds: float) -> str:
-    """A time as a person says it."""
-    if seconds < 90:
-        return f"{max(1, math.ceil(seconds))} s"
-    if seconds < 5400:
-        return f"{math.ceil(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _plain(value: Any) -> Any:

@@ -79,12 +79,9 @@ def run(options: Namespace, console: Console) -> None:
 
 def fitted(model: Any, X: Any, y: Any, console: Console) -> list[str]:
     """Fit in place, with progress; returns what the library warned of."""
-    last = model[-1] if hasattr(model, "steps") else model
-    folds = last.cv if isinstance(last.cv, int) else None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        with console.progress("learning", None if folds is None else folds + 1) as progress:
-            progress.listen()
+        with console.progress("learning"):
             try:
                 model.fit(X, y)
             except ValueError as problem:

@@ -29,7 +29,7 @@ def run(options: Namespace, console: Console) -> None:
     if row is not None and X is not None and not 0 <= row < len(X):
         raise UserError(f"--row must be from 1 to {len(X)}, the rows of {options.data}.")
     try:
-        with console.progress("measuring and drawing", None):
+        with console.progress("measuring and drawing"):
             write_report(
                 model,
                 options.output,

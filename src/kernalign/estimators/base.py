@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from kernalign._progress import Progress, current, watched
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_positive_values, is_integer
 from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
@@ -19,7 +21,7 @@ from kernalign.estimators.outcome import (
     warn_if_parted,
     without_choice,
 )
-from kernalign.estimators.preselection import Preselection, preselect
+from kernalign.estimators.preselection import FOLDS, Preselection, preselect
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import SOLVED_ROWS, Searched, enough_folds, fit_searched
 from kernalign.estimators.selection import Selection, Split, select
@@ -32,6 +34,20 @@ logger = logging.getLogger("kernalign.estimators")
 
 #: Solvers that take rows wherever they are.
 ELSEWHERE = ("nystroem", "fourier")
+
+
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def shows_progress(fit: Fit) -> Fit:
+    """A `fit` that shows how far it is, as `verbose` asks for it."""
+
+    @wraps(fit)
+    def shown(self: KernelPredictor, *args: Any, **options: Any) -> Any:
+        with watched(self._progress()):
+            return fit(self, *args, **options)
+
+    return cast(Fit, shown)
 
 
 class KernelEstimator(BaseEstimator):
@@ -63,6 +79,15 @@ class KernelPredictor(KernelEstimator):
     """
 
     _also_allowed = ", or a list of them from the simplest to the most complex"
+
+    def _progress(self) -> Progress:
+        """Of a fit, shown as `verbose` asks for it."""
+        if not is_integer(self.verbose) and not isinstance(self.verbose, bool):
+            raise ValueError(
+                f"The 'verbose' parameter of {type(self).__name__} must be an int or a bool. Got "
+                f"{self.verbose!r} instead."
+            )
+        return Progress(type(self).__name__, shown=self.verbose > 0)
 
     def _placed(self, X: Any) -> Any:
         """The rows in memory, or where they are if the solver works there.
@@ -133,10 +158,17 @@ class KernelPredictor(KernelEstimator):
         solver = self._checked_solver(machines, learners, problem)
         sample: Preselection | None = None
         stages: Stages
+        one_stage = len(learners) == 1 and not machines and learners[0].one_stage
+        free = rows_held_out(problem, self.cv) if solver != "exact" else 0
+        sampled = (len(learners) + FOLDS) * (solver != "exact" and len(learners) > 1)
+        progress = current()
+        kernels = 0 if one_stage else 1 if sampled else len(learners)
+        tried = 1 if free else len(folds or ())
+        progress.plan(sampled + kernels + tried + 1, f"{len(problem)} rows")
         if solver != "exact":
-            free = rows_held_out(problem, self.cv)
             if len(learners) > 1:
                 sample = preselect(learners, problem, values, loss, folds, free)
+                progress.reach(sampled)
             stages = LinearStages.learned(
                 learners[0 if sample is None else sample.number],
                 problem,
@@ -147,7 +179,8 @@ class KernelPredictor(KernelEstimator):
                 apart=np.empty(0, dtype=np.intp) if sample is None else sample.rows,
                 loss=loss,
             )
-        elif len(learners) == 1 and not machines and learners[0].one_stage:
+            progress.tick("kernel")
+        elif one_stage:
             stages = OneStage(learners[0])
         else:
             stages = TwoStages.learned(learners, machines or default, problem, self.nested)
@@ -159,6 +192,7 @@ class KernelPredictor(KernelEstimator):
             aligned = stages.alignment(chosen.candidate)
             warn_if_parted(aligned, *chosen.alignments[chosen.candidate])
         learner, model = stages.train(problem, chosen.candidate, chosen.C, chosen.known)
+        progress.tick("machine")
         logger.info("%s: C = %g on %d rows", type(self).__name__, chosen.C, len(problem))
         return {
             "model_": model,

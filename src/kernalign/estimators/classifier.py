@@ -18,6 +18,7 @@ from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import is_integer
 from kernalign._warnings import SelectionWarning, find_stack_level
+from kernalign.estimators.base import shows_progress
 from kernalign.estimators.folds import Split, class_folds, group_folds, splits_of_used_rows
 from kernalign.estimators.linear import EXACT_ROWS
 from kernalign.estimators.losses import CLASSES, predicted_codes
@@ -97,6 +98,9 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
         the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
         from the lowest to the highest.
+    verbose : int
+        1 shows the progress of the fit on standard error: the number of steps, and the time left.
+        In the default fit this time is estimated before it begins.
 
     Attributes
     ----------
@@ -158,6 +162,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         kinds: Any = None,
+        verbose: int = 0,
     ):
         self.learner = learner
         self.machine = machine
@@ -169,7 +174,9 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         self.class_weight = class_weight
         self.categorical_features = categorical_features
         self.kinds = kinds
+        self.verbose = verbose
 
+    @shows_progress
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine.
 

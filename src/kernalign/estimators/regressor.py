@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, is_integer
+from kernalign.estimators.base import shows_progress
 from kernalign.estimators.folds import Split, group_folds, number_folds, splits_of_used_rows
 from kernalign.estimators.intervals import (
     PredictsIntervals,
@@ -93,6 +94,9 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
         The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
         the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
         from the lowest to the highest.
+    verbose : int
+        1 shows the progress of the fit on standard error: the number of steps, and the time left.
+        In the default fit this time is estimated before it begins.
 
     Attributes
     ----------
@@ -136,6 +140,7 @@ feature_names_in_ :
         n_components: int | None = None,
         categorical_features: Any = "from_dtype",
         kinds: Any = None,
+        verbose: int = 0,
     ):
         self.learner = learner
         self.machine = machine
@@ -146,7 +151,9 @@ feature_names_in_ :
         self.n_components = n_components
         self.categorical_features = categorical_features
         self.kinds = kinds
+        self.verbose = verbose
 
+    @shows_progress
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn the kernel, choose C, train the machine.
 

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from kernalign._progress import Progress, current
 from kernalign._threads import map_tasks
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.folds import Split
 from kernalign.estimators.outcome import kernel_attributes
 from kernalign.estimators.problem import Problem
+from kernalign.estimators.steps import Costs, seconds_here
 from kernalign.gram.sampling import rows_in_proportion
 from kernalign.learners import KernelSearch
 from kernalign.learners.base import Learned, generator
@@ -119,13 +121,18 @@ def fit_searched(
     C : given by the user; None to take what the search finds.
     nested : search the kernel again in each fold.
     """
+    progress = current()
+    costs = _planned(progress, problem, len(folds or ()))
     learner = clone(search).fit_target(problem.X, problem.target, problem.feature_names)
+    progress.tick("kernel", costs[0])
     of_folds = learner.for_folds()
 
     def run(split: Split | None) -> Trained | HeldOut:
         # The machine on all rows and the folds need nothing of each other.
         if split is None:
-            return _trained(learner, problem, C)
+            trained = _trained(learner, problem, C)
+            progress.tick("machine", costs[1])
+            return trained
         train, test = split
         rows = problem.rows(train)
         found = _as_learned(learner)
@@ -138,6 +145,7 @@ def fit_searched(
         if not problem.target.classes:
             own = found.kernel.diag(problem.X[test])
             deviations = solved.posterior.deviations(solved.L, own, K)
+        progress.tick("fold", costs[-1])
         return HeldOut(np.asarray(test), outputs, deviations)
 
     trained, *held_out = map_tasks(run, [None, *(folds or ())])
@@ -146,6 +154,15 @@ def fit_searched(
     parts = [part for part in held_out if isinstance(part, HeldOut)]
     posterior = trained.posterior.at_rows(model.index)
     return Searched(learner, model, trained.C, trained.left_out, posterior, parts)
+
+
+def _planned(progress: Progress, problem: Problem, folds: int) -> Sequence[float]:
+    """Costs of the kernel, the machine and the folds, which the progress is told."""
+    n, d = problem.X.shape
+    costs = Costs.of(n, d).steps(folds)
+    seconds = seconds_here(costs) if progress.shown else None
+    progress.plan(costs, f"{n} rows", seconds)
+    return costs
 
 
 def enough_folds(folds: Sequence[Split]) -> Sequence[Split]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kernalign._progress import current
 from kernalign._typing import Array
 from kernalign.estimators.folds import Split
 from kernalign.estimators.losses import Loss
@@ -183,6 +184,7 @@ def select(
     values = np.sort(values)
     found = Folds([], [], [], [], {candidate: Held() for candidate in stages.candidates}, loss)
     tried = known = None
+    progress = current()
     for train, test in folds:
         part = problem.fetched(test)
         found.rows.append(np.asarray(test))
@@ -199,6 +201,7 @@ def select(
             errors[~_tried(out.values)] = np.inf
             record.errors.append(errors)
             record.alignments.append(out.alignment)
+        progress.tick("fold")
     if not found.rows:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
     everything = range(len(found.rows))

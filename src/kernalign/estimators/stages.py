@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from kernalign._progress import current
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
@@ -131,7 +133,8 @@ class TwoStages(Stages):
         nested: bool,
     ) -> TwoStages:
         """The stages with copies of the learners fitted to a problem."""
-        return cls(fit_in_turn([clone(one) for one in learners], problem), machines, nested)
+        tick = partial(current().tick, "kernel")
+        return cls(fit_in_turn([clone(one) for one in learners], problem, tick), machines, nested)
 
     def path(self, train: Problem, test: Problem, values: Array, tried: Any = None) -> HeldOut:
         learners = self.fitted
@@ -167,12 +170,15 @@ class TwoStages(Stages):
         return self.machines[candidate.machine].name
 
 
-def fit_in_turn(learners: Sequence[Learner], problem: Problem) -> list[Learner]:
-    """Fit learners to all rows, each starting from the one before."""
+def fit_in_turn(
+    learners: Sequence[Learner], problem: Problem, tick: Callable[[], None] = lambda: None
+) -> list[Learner]:
+    """Fit learners to all rows, each starting from the one before; `tick` is called after each."""
     before: Learner | None = None
     for learner in learners:
         learner.fit_target(problem.X, problem.target, problem.feature_names, before)
         before = learner
+        tick()
     return list(learners)
 
 

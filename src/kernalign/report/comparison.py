@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC, SVR
 
+from kernalign._progress import one_step
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning, ColumnWarning, SelectionWarning
 from kernalign.estimators.folds import class_folds, number_folds
@@ -109,15 +110,14 @@ def cross_validated(
     y: Any,
     folds: Sequence[tuple[Any, Any]],
     classification: bool,
-    tick: Callable[[], object] = lambda: None,
 ) -> Score:
-    """The score of a model; `tick` is called after each fold."""
+    """The score of a model; each fold is a step of the progress."""
     y = np.asarray(y)
     losses, seconds = np.full(len(y), np.nan), []
     for train, test in folds:
         fresh = clone(model)
         began = time.perf_counter()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), one_step(name):
             # A fold is smaller than the data; what it says of itself concerns nobody.
             for category in (AlignmentWarning, SelectionWarning, ConvergenceWarning, ColumnWarning):
                 warnings.simplefilter("ignore", category)
@@ -126,7 +126,6 @@ def cross_validated(
             seconds.append(time.perf_counter() - began)
             predicted = fresh.predict(_rows(X, test))
         losses[test] = predicted != y[test] if classification else (predicted - y[test]) ** 2
-        tick()
     losses = losses[np.isfinite(losses)]
     error, low, high = error_interval(losses, classification)
     return Score(name, error, low, high, float(np.mean(seconds)), losses)

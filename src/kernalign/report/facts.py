@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import make_pipeline
 
+from kernalign._progress import current
 from kernalign.plots import RelevanceInfo, SpectrumInfo, relevance_info, spectrum_info
 from kernalign.plots._model import View, some_rows, view
 from kernalign.report.comparison import (
@@ -23,6 +24,8 @@ from kernalign.report.comparison import (
 )
 from kernalign.report.influence import InfluenceInfo, influence_info
 
+#: Steps of a page beside the fits: facts and pictures.
+PAGE_STEPS = 2
 #: Rows at most that are used to time predictions.
 TIMED = 1000
 
@@ -87,7 +90,11 @@ def gather(
         omitted.append(str(problem))
     scores, gap, used = None, None, 0
     if X is not None and y is not None and compare:
-        scores, gap, used = _compared(model, seen, X, y, classification, max_rows, omitted)
+        scores, gap, used = _compared(
+            model, seen, X, y, classification, max_rows, omitted, (notes or {}).get("fit_seconds")
+        )
+    else:
+        current().plan(PAGE_STEPS)
     influence, chosen = None, None
     if X is not None and hasattr(seen.estimator, "predict"):
         chosen = _chosen(model, X, row)
@@ -127,6 +134,7 @@ def _compared(
     classification: bool,
     max_rows: int,
     omitted: list[str],
+    fit_seconds: float | None,
 ) -> tuple[tuple[Score, Score] | None, tuple[float, float, float] | None, int]:
     labels = np.asarray(y)
     kept = some_rows(len(labels), max_rows, groups=labels)
@@ -135,7 +143,10 @@ def _compared(
         folds = folds_for(labels, classification)
     except ValueError as problem:
         omitted.append(str(problem))
+        current().plan(PAGE_STEPS)
         return None, None, 0
+    seconds = None if fit_seconds is None else 2 * len(folds) * fit_seconds
+    current().plan(2 * len(folds) + PAGE_STEPS, seconds=seconds)
     ours = cross_validated("this model", model, rows, labels, folds, classification)
     # The other machine sees the same columns, prepared in the same way.
     svm = tuned_svm(classification)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kernalign._progress import Progress, current, watched
 from kernalign.persistence import replacing
 from kernalign.report import words
 from kernalign.report.facts import Facts, gather
@@ -39,6 +40,7 @@ def report_html(
     model_path: str | None = None,
     compare: bool = True,
     max_rows: int = 1000,
+    verbose: int = 0,
 ) -> str:
     """One self-contained page about a fitted model.
 
@@ -52,11 +54,30 @@ def report_html(
     compare : bool
         Cross-validate the model and a tuned RBF SVM; takes about ten fits.
     max_rows : rows at most that are cross-validated
+    verbose : int
+        1 shows on standard error how many of the fits and pictures are done, and the time left.
     """
+    with watched(Progress("report", shown=verbose > 0)):
+        return _page(model, X, y, row, notes, model_path, compare, max_rows)
+
+
+def _page(
+    model: Any,
+    X: Any,
+    y: Any,
+    row: int | None,
+    notes: Mapping[str, Any] | None,
+    model_path: str | None,
+    compare: bool,
+    max_rows: int,
+) -> str:
+    progress = current()
     notes = {**(notes or {}), "row_given": row is not None}
     facts = gather(model, X, y, row=row, notes=notes, compare=compare, max_rows=max_rows)
     title = f"What was learned about {facts.target}"
+    progress.tick("facts")
     by_name = {picture.name: picture for picture in pictures(facts)}
+    progress.tick("pictures")
 
     def shown(*names: str) -> str:
         return _figures([by_name[name] for name in names if name in by_name])

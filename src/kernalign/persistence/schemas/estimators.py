@@ -143,6 +143,7 @@ PREDICTOR: dict[str, Kind] = {
     "nested": FLAG,
     "solver": TEXT,
     "n_components": optional(COUNT),
+    "verbose": Either(FLAG, INTEGER),
     **SHARED,
     "model_": Object(Model),
     "C_": Number(0, finite=False),

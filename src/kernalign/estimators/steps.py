@@ -1,0 +1,65 @@
+"""What the default fit costs, step by step, before it begins."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cholesky
+
+from kernalign._threads import thread_count
+
+#: Seconds of `_probe` on the machine where the costs below were measured.
+PROBE = 3.5e-3
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of the steps on one thread: the search, the machine, and each fold."""
+
+    search: float
+    machine: float
+    fold: float
+
+    @classmethod
+    def of(cls, n: int, d: int) -> Costs:
+        """Of n rows with d columns.
+
+        The search looks at 500 rows, and at 1000 in the end; that of a fold at 200. Machines are
+        solved in n^3.
+        """
+        wide = 1 + d / 100
+        search = (2.5e-3 * min(n, 500) + 1.8e-3 * max(0, min(n, 1000) - 500)) * wide
+        fold = (0.05 + 1.2e-3 * min(n, 200)) * wide + 1e-10 * n**3
+        return cls(search, 1.5e-10 * min(n, 2000) ** 3 + 0.5e-10 * n**3, fold)
+
+    def steps(self, folds: int) -> Sequence[float]:
+        """In the order in which they begin; all after the first run side by side."""
+        return [self.search, *(c / thread_count() for c in [self.machine] + [self.fold] * folds)]
+
+
+def seconds_here(costs: Sequence[float]) -> float:
+    """The time on this machine, as fast and as busy as it is now."""
+    return sum(costs) * _probe() / PROBE * _busy()
+
+
+def _busy() -> float:
+    """Threads that want a processor, for each that there is."""
+    if not hasattr(os, "getloadavg"):
+        return 1.0
+    return max(1.0, (os.getloadavg()[0] + thread_count()) / (os.cpu_count() or 1))
+
+
+def _probe() -> float:
+    """Seconds of a few products, exponentials and factorisations; the best of three."""
+    best = np.inf
+    A = np.random.default_rng(0).normal(size=(200, 200))
+    for _ in range(3):
+        began = time.perf_counter()
+        for _ in range(3):
+            cholesky(np.exp(-(A @ A.T) / 1e3) + 200 * np.eye(200))
+        best = min(best, time.perf_counter() - began)
+    return float(best)
