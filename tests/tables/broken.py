@@ -218,7 +218,7 @@ MISSING = [
         "numbers and words for missing",
         frame(a=replaced(texts(str), r0="NA", r1="n/a", r2="-")),
         {"a": "numeric"},
-        [0.0, 220.5, 1.0],
+        [220.5, 1.0, 0.0],
     ),
     Case("one value, or missing", frame(a=column([5.0, None])), {"a": "numeric"}, [0.0, 0.0]),
     Case(
@@ -238,7 +238,7 @@ MISSING = [
         "Int64 with NA",
         frame(a=pd.array(column([1, None, 3]), dtype="Int64")),
         {"a": "numeric"},
-        [0.0, 1.0, 0.0],
+        [1.0, 0.0, 0.0],
     ),
     Case(
         "boolean with NA",

@@ -19,7 +19,7 @@ from kernalign._typing import Array
 from kernalign.criteria.sum_evidence import SumEvidence
 from kernalign.gram import Target
 from kernalign.gram.packed import PackedRows
-from kernalign.gram.sampling import rows_in_proportion
+from kernalign.gram.sampling import order_by_content, rows_in_proportion
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
 from kernalign.kernels.units import Units, weighted_median
 from kernalign.rows import as_rows
@@ -208,6 +208,9 @@ def responses_of(
 
 def choose_response(X: Any, y: Array, weight: Array, feature_names: Any = None) -> Response:
     """The curve of largest evidence on a sample of rows, unless the response itself disagrees."""
+    if isinstance(feature_names, TableFeatures) and feature_names.mixed:
+        order = order_by_content(X, Target(y[:, None], weight), feature_names.codes)
+        X, y, weight = X[order], y[order], weight[order]
     plain = Response.of(y, weight)
     target = Target(plain.forward(y)[:, None], weight)
     curves = [name for name, curve in CURVES.items() if not curve.positive or y.min() > 0]

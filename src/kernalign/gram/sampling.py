@@ -65,3 +65,14 @@ def _by_value(target: Target, rng: np.random.Generator) -> tuple[IntArray, Array
     key = rng.random(len(target.weight))
     order: IntArray = np.lexsort([key, *target.values.T])
     return order, key
+
+
+def order_by_content(X: Array, target: Target, codes: IntArray) -> IntArray:
+    """An order of rows that is the same in whatever order they come: by labels, then by numbers.
+
+    What is sampled and summed in this order does not depend on the order of a table's rows. Rows
+    that differ in nothing but the codes of categories, which have no order, stay as they come.
+    """
+    keys = [*X[:, codes == 0].T, *target.values.T]
+    order: IntArray = np.lexsort(keys)
+    return order

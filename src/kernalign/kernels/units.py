@@ -70,6 +70,9 @@ class Units:
             # In standard deviations of what the tails leave.
             _, deviation = _location(_curve((X - centre) / spread, squashed), share)
             spread = spread * deviation
+        if pairs is not None:
+            # Exactly symmetric: which of two categories comes first must not matter.
+            centre, spread = np.where(pairs, 0.5, centre), np.where(pairs, 0.5, spread)
         U = _curve((X - centre) / spread, squashed)
         mean, deviation = _location(U, share)
         two = np.array([len(np.unique(column)) == 2 for column in X[:LOOKED_AT].T], dtype=bool)

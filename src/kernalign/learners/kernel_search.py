@@ -15,7 +15,7 @@ from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, prior
 from kernalign.gram import Target
 from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.packed import PackedRows, packable
-from kernalign.gram.sampling import rows_in_proportion
+from kernalign.gram.sampling import order_by_content, rows_in_proportion
 from kernalign.kernels import Family, FamilyMember, LearnedKernel
 from kernalign.kernels.units import Units
 from kernalign.learners.base import Learned, Learner, generator
@@ -154,9 +154,12 @@ class KernelSearch(Learner):
         sizes, effort = self._settings(target)
         groups = self._groups()
         rng = generator(self.random_state)
-        known = rows_in_proportion(target, MOST_ROWS, rng)
-        X, target = as_rows(X).take(known), target.rows(known)
         codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
+        everyone = np.arange(len(target.weight))
+        if isinstance(feature_names, TableFeatures) and feature_names.mixed:
+            everyone = order_by_content(X, target, feature_names.codes)
+        known = everyone[rows_in_proportion(target.rows(everyone), MOST_ROWS, rng)]
+        X, target = as_rows(X).take(known), target.rows(known)
         sample = _Sample(X, target, rng, codes)
         affordable = max(FEWEST_ROWS, int(np.sqrt(2 * PAIR_NUMBERS / X.shape[1])))
         picked = sample.rows(min(sizes.search, affordable))

@@ -31,7 +31,8 @@ class Columns(Sequence[Column]):
     Attributes
     ----------
     columns : the description of each column of the table, in its order.
-    features : the description of each column of the encoded matrix, in its order.
+    features : the description of each column of the encoded matrix, in its order: that of the
+        names, unless the table is an array, or has numbers only.
     rows : the number of rows of the table.
     named : whether the table names its columns; otherwise they are matched by position.
 
@@ -43,10 +44,10 @@ class Columns(Sequence[Column]):
     ... }
     >>> columns = Columns.of(table)
     >>> columns.encode(table)
-    array([[1.71, 0.  ],
-           [1.8 , 1.  ],
-           [1.65, 0.  ],
-           [1.92, 2.  ]])
+    array([[0.  , 1.71],
+           [1.  , 1.8 ],
+           [0.  , 1.65],
+           [2.  , 1.92]])
     >>> columns["colour"].kind
     'categorical'
     """
@@ -55,7 +56,9 @@ class Columns(Sequence[Column]):
         self.columns = tuple(columns)
         self.rows = rows
         self.named = named
-        self.features: tuple[Feature, ...] = tuple(f for c in columns for f in c.features)
+        self.features: tuple[Feature, ...] = tuple(
+            feature for place in self._order for feature in self.columns[place].features
+        )
 
     @classmethod
     def of(
@@ -134,7 +137,8 @@ class Columns(Sequence[Column]):
         blocks: list[Block] = []
         problems = []
         new_missing = []
-        for column in self.columns:
+        for place in self._order:
+            column = self.columns[place]
             if column.encoder is None:
                 continue
             found = cells[column.name]
@@ -179,6 +183,18 @@ class Columns(Sequence[Column]):
         return dict(zip(source.names, source.columns, strict=True))
 
     @property
+    def _order(self) -> list[int]:
+        """Positions of the columns in the order of their features.
+
+        Columns with names are taken in the order of these, so that sums over features, and with
+        them predictions, are the same in whatever order the table has them.
+        """
+        places = list(range(len(self.columns)))
+        if not self.named or self.all_numbers:
+            return places
+        return sorted(places, key=lambda place: self.columns[place].name)
+
+    @property
     def all_numbers(self) -> bool:
         """Whether the matrix is the table itself: every column is one of complete numbers."""
         return all(
@@ -204,8 +220,8 @@ class Columns(Sequence[Column]):
     @property
     def column_of_feature(self) -> np.ndarray[Any, np.dtype[np.intp]]:
         """The position in the table of the column that each feature comes from."""
-        counts = [len(column.features) for column in self.columns]
-        return np.repeat(np.arange(len(self.columns)), counts)
+        counts = [len(self.columns[place].features) for place in self._order]
+        return np.repeat(self._order, counts)
 
     def __len__(self) -> int:
         return len(self.columns)
