@@ -1,6 +1,6 @@
 """Run benchmarks: python -m benchmarks [NAME ...]; without a name, all that are not named below.
 
-`accuracy`, `tables`, `dask`, `feature_test`, `intervals` and `scale` take long and run by name only.
+`accuracy`, `tables`, `dask`, `feature_test`, `intervals` and `scale` take long: by name only.
 
 Every row is a ratio or an error measured in this run; absolute times mean nothing.
 `python -m benchmarks scale --help` tells the options of one that has its own.

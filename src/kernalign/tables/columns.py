@@ -56,9 +56,7 @@ class Columns(Sequence[Column]):
         self.columns = tuple(columns)
         self.rows = rows
         self.named = named
-        self.features: tuple[Feature, ...] = tuple(
-            feature for place in self._order for feature in self.columns[place].features
-        )
+        self.features: tuple[Feature, ...] = self.features_in_order()
 
     @classmethod
     def of(
@@ -181,6 +179,10 @@ class Columns(Sequence[Column]):
             [(n, "several columns have this name: rename them.") for n in doubled], len(names)
         )
         return dict(zip(source.names, source.columns, strict=True))
+
+    def features_in_order(self) -> tuple[Feature, ...]:
+        """The features that the columns become."""
+        return tuple(f for place in self._order for f in self.columns[place].features)
 
     @property
     def _order(self) -> list[int]:

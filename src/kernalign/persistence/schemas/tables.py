@@ -91,7 +91,7 @@ schema(
 
 
 def _check_columns(columns: Columns) -> None:
-    if columns.features != tuple(f for c in columns.columns for f in c.features):
+    if columns.features != columns.features_in_order():
         raise FieldError("Columns.features must be those of its columns")
     if not columns.features:
         raise FieldError("Columns must have a feature")
