@@ -19,6 +19,7 @@ from kernalign import (
     AlignmentWarning,
     AnyOf,
     ContinuousAlignment,
+    ContinuousRisk,
     CustomFamily,
     Dirichlet,
     Fourier,
@@ -28,6 +29,7 @@ from kernalign import (
     KernelRegressor,
     Laplacian,
     Linear,
+    LpNormMKL,
     Matern,
     Polynomial,
     RationalQuadratic,
@@ -630,6 +632,41 @@ def test_new_rows_far_from_all_others(family, distance):
     X, y = data()
     far = distance * np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 0.0], [-1.0, 0.0, 1.0]])
     accepted(make("classifier", family), X, y, new=far)
+
+
+@pytest.mark.parametrize("cell", [1e155, 1e200, 1e300])
+@pytest.mark.parametrize("family", [Gaussian(bounds=(0.1, 10.0)), Matern(bounds=(0.1, 10.0))])
+def test_one_cell_far_beyond_the_bounds_of_a_bandwidth(family, cell):
+    """A difference of two overflows was no number, and so were the decisions."""
+    X, y = data()
+    X[3, 1] = cell
+    K = family.at(1.0)(X)
+    assert np.isfinite(K).all()
+    np.testing.assert_array_equal(K[3], np.arange(len(X)) == 3)
+    others = np.delete(X, 3, axis=0)
+    np.testing.assert_allclose(np.delete(K, 3, axis=0)[:, :3], family.at(1.0)(others, X[:3]))
+    classifier = KernelClassifier(ContinuousRisk(family), C=1.0)
+    accepted(classifier, X, y)
+
+
+def test_a_weight_of_the_loss_that_overflows():
+    X, y = data()
+    for learner in (LpNormMKL([Gaussian().at(1.0)], p=1.5, C=1e300), ContinuousRisk(C=1e300)):
+        refused(learner, X, y, "'C' parameter", "1e+100")
+
+
+def test_an_error_of_a_huge_response_is_no_nan():
+    X, y = data()
+    y = response("regressor", y)
+    model = KernelRegressor(cv=3).fit(X, 1e200 * y)
+    assert model.cv_error_ == np.inf
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_random_features_of_few_rows_are_few():
+    X, y = data()
+    model = KernelClassifier(ContinuousAlignment(max_iter=2), solver="fourier").fit(X, y)
+    assert model.model_.columns <= 10 * len(X) + 4
 
 
 # --- weights -------------------------------------------------------------------------------------

@@ -86,7 +86,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         Otherwise it is "nystroem", or "fourier" if these features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
-        and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
+        and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do. For
+        fewer than 300 rows, "fourier" takes ten for each row, and 200 at least.
     class_weight : dict, "balanced" or None
         Weights of the classes, for the alignment, for the machine and for the losses that decide
         between kernels and values of C; not for `cv_error_`.

@@ -44,6 +44,8 @@ EXACT_ROWS = 2000
 FEATURES = 3000
 #: There are more where each has so many rows, and all cost no more than those of so many rows.
 ROWS_PER_FEATURE, AS_MANY_ROWS = 10, 250_000
+#: Random features of few rows: so many for each, and so many at least.
+RANDOM_PER_ROW, FEWEST_RANDOM = 10, 200
 #: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many:
 #: no number of rows then costs more than a larger one.
 FOLDS_ROWS, HELD_OUT = EXACT_ROWS, 20_000
@@ -246,10 +248,13 @@ def _wanted(problem: Problem) -> Array:
 def default_features(n: int, solver: str) -> int:
     """Features for so many rows: their sums cost n times the square, and never less for more rows.
 
-    For "cg" they only precondition.
+    For "cg" they only precondition. Random ones are no more than a few for each row: their sums
+    cost the square, whatever the rows.
     """
     if solver == "cg":
         return FEATURES
+    if solver == "fourier" and n < FEATURES // RANDOM_PER_ROW:
+        return max(FEWEST_RANDOM, RANDOM_PER_ROW * n)
     affordable = int(FEATURES * np.sqrt(AS_MANY_ROWS / n))
     return max(FEATURES, min(n // ROWS_PER_FEATURE, affordable))
 

@@ -85,7 +85,8 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
         "ridge" is given. Otherwise it is "nystroem", or "fourier" if these features are exact.
     n_components : int or None
         Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
-        and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do.
+        and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do. For
+        fewer than 300 rows, "fourier" takes ten for each row, and 200 at least.
     categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
         Which columns of a table hold categories. With "from_dtype", these are the columns of a
         categorical dtype, and text of which at least half of the cells hold a value that another

@@ -98,6 +98,8 @@ class Searched:
         share = of_rows / of_rows.sum()
         # Errors of a response of any size.
         size = float(np.abs(found).max()) or 1.0
+        if not np.isfinite(size):
+            return size, size
         mean = float(share @ (found / size))
         if groups is not None:
             number, group = np.unique(groups[index], return_inverse=True)

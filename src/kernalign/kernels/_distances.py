@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array
 
 #: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits: taken directly.
 CANCELLED = 1e-8
+#: Squared lengths beyond this overflow in sums: such distances are taken one by one, and end at
+#: what is far in any units.
+HUGE, FAR = 1e300, 1e200
 
 
 class SquaredDistances:
@@ -21,12 +25,16 @@ class SquaredDistances:
         # |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
         self.left = _scaled(X, shift, sigma)
         self.right = self.left.copy() if Z is None else _scaled(Z, shift, sigma)
+        lengths = (self.left[:, -2], self.right[:, -2])
+        self.huge = not all(length.max(initial=0.0) < HUGE for length in lengths)
         self.right[:, -2:] = self.right[:, :-3:-1].copy()
         self.right[:, :-2] *= -2
 
     def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
         """D of some rows and columns."""
         left, right = self.left[rows], self.right[columns]
+        if self.huge:
+            return _of_any_size(left[:, :-2], -0.5 * right[:, :-2], out)
         D: Array = np.matmul(left, right.T, out=out)
         a2, b2 = left[:, -2], right[:, -1]
         same = self.with_itself and rows == columns
@@ -40,14 +48,22 @@ class SquaredDistances:
         return D
 
 
+def _of_any_size(A: Array, B: Array, out: Array | None) -> Array:
+    """|a - b|^2, or FAR where that is more: no sum of products, of which two could overflow."""
+    D: Array = cdist(np.clip(A, -HUGE, HUGE), np.clip(B, -HUGE, HUGE), "sqeuclidean", out=out)
+    return np.minimum(D, FAR, out=D)
+
+
 def _scaled(X: Array, shift: Array, sigma: Array) -> Array:
     """Rows (a, |a|^2, 1) with a = (x - shift) / sigma."""
     n, d = X.shape
     rows = np.empty((n, d + 2))
     A = rows[:, :d]
-    np.subtract(X, shift, out=A)
-    A /= sigma
-    np.einsum("ik,ik->i", A, A, out=rows[:, d])
+    # What overflows is seen by its length.
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.subtract(X, shift, out=A)
+        A /= sigma
+        np.einsum("ik,ik->i", A, A, out=rows[:, d])
     rows[:, d + 1] = 1.0
     return rows
 

@@ -135,6 +135,10 @@ class Radial(ScalarFamily):
         return not self.ard
 
     def unit(self) -> float:
+        if self.bounds is not None:
+            # One cell far away must not be the measure of all others.
+            low, high = check_bounds(self, self.bounds)
+            return float(np.sqrt(low) * np.sqrt(high))
         scale = getattr(self, "_scale", None)
         return 1.0 if scale is None else float(scale.max())
 

@@ -77,6 +77,8 @@ class Learned:
         return float(self.history[-1]["objective"]) if self.history else self.alignment
 
 
+#: The largest weight of a loss: products of larger ones overflow.
+LARGEST_C = 1e100
 #: The largest samples: of families that are summed in one pass, and of all others.
 STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
 

@@ -18,7 +18,7 @@ from kernalign.criteria.risk import RegularisedRisk
 from kernalign.gram import Target
 from kernalign.gram.centring import size_and_alignment
 from kernalign.kernels import Family, Gaussian, LearnedKernel
-from kernalign.learners.base import Learned, Learner, generator
+from kernalign.learners.base import LARGEST_C, Learned, Learner, generator
 from kernalign.machines.model import DualModel
 from kernalign.solvers.callback import Callback, check_callback
 from kernalign.solvers.hull import Descent, descend
@@ -136,7 +136,7 @@ class ContinuousRisk(Learner):
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
-        check_number(self, "C", 0)
+        check_number(self, "C", 0, LARGEST_C)
         callback = self.callback
         learned = next(self._along(X, target, np.array([self.C]), feature_names, callback))
         self._warn([learned])

@@ -18,7 +18,7 @@ from kernalign.gram import Target
 from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.stack import NORMALISATIONS, GramStack
 from kernalign.kernels import LearnedKernel
-from kernalign.learners.base import Learned
+from kernalign.learners.base import LARGEST_C, Learned
 from kernalign.learners.finite import FiniteLearner
 from kernalign.machines.model import DualModel
 from kernalign.solvers.lp_norm_problem import Iterate, LpNormProblem
@@ -245,7 +245,7 @@ class LpNormMKL(FiniteLearner):
 
     def _check(self) -> None:
         check_number(self, "p", 1, closed=True)
-        check_number(self, "C", 0)
+        check_number(self, "C", 0, LARGEST_C)
         check_number(self, "tol", 0)
         check_number(self, "weight_tol", 0)
         check_choice(self, "solver", tuple(SOLVERS))
