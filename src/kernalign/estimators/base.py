@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
+from kernalign._documented import Documented
 from kernalign._progress import Progress, current, watched
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_positive_values, is_integer
+from kernalign.estimators.display import ShowsWhatWasLearned
 from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.outcome import (
@@ -50,7 +51,7 @@ def shows_progress(fit: Fit) -> Fit:
     return cast(Fit, shown)
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(ShowsWhatWasLearned, Documented):
     """Base of `KernelClassifier`, `KernelRegressor` and `KernelFeatures`."""
 
     #: What else the 'learner' parameter may be, for the error message.
@@ -79,6 +80,17 @@ class KernelPredictor(KernelEstimator):
     """
 
     _also_allowed = ", or a list of them from the simplest to the most complex"
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; `learner__prior=1` also where the learner is the default one."""
+        learner = params.get("learner", self.learner)
+        own = {name: value for name, value in params.items() if name.startswith("learner__")}
+        if learner is None and own:
+            values = {name.removeprefix("learner__"): value for name, value in own.items()}
+            others = {name: value for name, value in params.items() if name not in own}
+            params = {**others, "learner": KernelSearch().set_params(**values)}
+        found: Self = super().set_params(**params)
+        return found
 
     def _progress(self) -> Progress:
         """Of a fit, shown as `verbose` asks for it."""

@@ -32,6 +32,7 @@ from kernalign.estimators.response import (
 )
 from kernalign.estimators.searched import searched_attributes
 from kernalign.gram import Target
+from kernalign.learners import KernelSearch
 from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegressor
 from kernalign.machines.base import Machine
 from kernalign.rows import as_rows
@@ -108,8 +109,8 @@ feature_names_in_ :
         standard deviation.
     response_ : Response
         The scale on which the response is predicted. `response_.curve` is "identity", "root", "log"
-        or "asinh"; always "identity" if `learner` or `machine` is given. For several responses it
-        is a `Responses` with one such scale for each, in `columns`.
+        or "asinh"; always "identity" if `machine` or a learner other than `KernelSearch` is given.
+        For several responses it is a `Responses` with one such scale for each, in `columns`.
     certainty_ : Certainty
         What `predict(X, return_std=True)`, `predict_interval` and `predict_quantiles` work with:
         the Gaussian process, and the residuals of held-out rows.
@@ -183,7 +184,7 @@ feature_names_in_ :
         machines = self._machines(y)
         rows, features = as_rows(X).subset(used), kernel_features(columns)
         choose = None
-        if self.learner is None and not machines:
+        if isinstance(self._checked_learners()[0], KernelSearch) and not machines:
             choose = partial(choose_response, rows, weight=weight, feature_names=features)
         response = responses_of(y, weight, tuple(names), choose)
         # The machine sees a response of unit spread, so that C and epsilon mean the same for all.

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from kernalign._documented import Documented
 from kernalign._fitted import publish
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
@@ -83,7 +84,7 @@ LARGEST_C = 1e100
 STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
 
 
-class Learner(BaseEstimator, ABC):
+class Learner(Documented, ABC):
     """Base of all kernel learners: estimators with `fit(X, y)`, `kernel_` and `history_`.
 
     A subclass implements `learn`. Everything above, from `KernelClassifier` to the command line,
