@@ -7,7 +7,6 @@ much; other open choices say so here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ from experiments import problems
 from experiments.cells import Experiment
 from experiments.generators import FREQUENCIES
 from experiments.landscape import Landscape
-from experiments.methods import Fitted, Learn, PenaltyPath
+from experiments.methods import Learn, PenaltyPath
 from experiments.readings import readings
 from kernalign import (
     ContinuousAlignment,
@@ -64,6 +63,20 @@ def one_bandwidth(bounds: tuple[float, float]) -> Methods:
 def many_bandwidths() -> PenaltyPath:
     # No bounds: an irrelevant feature must be free to have an infinite bandwidth.
     return PenaltyPath(ContinuousAlignment(Gaussian(ard=True), n_starts=1))
+
+
+def beyond_the_paper(bounds: tuple[float, float]) -> Methods:
+    """Other weights on the kernels that CA found, and other ways to grow."""
+    family = Gaussian(bounds=bounds)
+    found = ContinuousAlignment(family)
+    return {
+        "CA uniform": Learn(Reweighted(found, UniformWeights())),
+        "CA alignf": Learn(Reweighted(found, DiscreteAlignment())),
+        "CA D1": Learn(Reweighted(found, LpNormMKL(p=1))),
+        "CA D2": Learn(Reweighted(found, LpNormMKL(p=2))),
+        "CA corrected": Learn(ContinuousAlignment(family, corrective=True)),
+        "CA best step": Learn(ContinuousAlignment(family, selection="step")),
+    }
 
 
 def fixed_frequencies() -> Methods:
@@ -162,7 +175,11 @@ def mnist() -> Experiment:
         "mnist",
         "MNIST digits",
         {name: partial(problems.mnist, name=name) for name in problems.MNIST},
-        {**one_bandwidth((low, high)), **finite(Gaussian().linspace(low, high, 20))},
+        {
+            **one_bandwidth((low, high)),
+            **finite(Gaussian().linspace(low, high, 20)),
+            **beyond_the_paper((low, high)),
+        },
     )
 
 
@@ -176,6 +193,7 @@ def letter() -> Experiment:
             **one_bandwidth((low, high)),
             "CA-nD": many_bandwidths(),
             **finite(Gaussian().linspace(low, high, 20)),
+            **beyond_the_paper((low, high)),
         },
         choices=readings(["scale"]),
     )
@@ -191,64 +209,10 @@ def eleven() -> Experiment:
             **one_bandwidth((low, high)),
             "CA-nD": many_bandwidths(),
             **finite(Gaussian().grid(low, high, 20)),
+            **beyond_the_paper((low, high)),
         },
         choices=readings(["scale"]),
     )
-
-
-def beyond() -> Experiment:
-    """Weights of several kinds on the kernels that CA found, on every real task."""
-    tasks: dict[str, Any] = {}
-    for data, make, names in (
-        ("eleven", problems.eleven, problems.ELEVEN),
-        ("letter", problems.letter, problems.LETTER),
-        ("mnist", problems.mnist, problems.MNIST),
-    ):
-        for name in names:
-            task = name if data == "eleven" else f"{data} {name}"
-            tasks[task] = partial(in_range, make=partial(make, name=name), bounds=RANGES[data])
-    names = (*reweighted(Gaussian()), *FINITE)
-    return Experiment("beyond", "Beyond the paper", tasks, {name: InRange(name) for name in names})
-
-
-def in_range(
-    repeat: int, make: Callable[[int], problems.Problem], bounds: tuple[float, float]
-) -> problems.Problem:
-    return replace(make(repeat), bandwidths=bounds)
-
-
-@dataclass(frozen=True)
-class InRange:
-    """A method on the range of bandwidths of its problem."""
-
-    name: str
-
-    def __call__(self, problem: problems.Problem) -> Fitted:
-        assert problem.bandwidths is not None
-        low, high = problem.bandwidths
-        if self.name in FINITE:
-            # As in the experiments of the paper: a range of many octaves is divided geometrically.
-            spaced = (
-                Gaussian().grid if problem.bandwidths == RANGES["eleven"] else Gaussian().linspace
-            )
-            fitted: Fitted = finite(spaced(low, high, 20))[self.name](problem)
-        else:
-            fitted = reweighted(Gaussian(bounds=(low, high)))[self.name](problem)
-        return fitted
-
-
-def reweighted(family: Gaussian) -> Methods:
-    """CA, and other weights on its kernels."""
-    found = ContinuousAlignment(family)
-    return {
-        "CA-1D": Learn(found),
-        "CA uniform": Learn(Reweighted(found, UniformWeights())),
-        "CA alignf": Learn(Reweighted(found, DiscreteAlignment())),
-        "CA D1": Learn(Reweighted(found, LpNormMKL(p=1))),
-        "CA D2": Learn(Reweighted(found, LpNormMKL(p=2))),
-        "CA corrected": Learn(ContinuousAlignment(family, corrective=True)),
-        "CA best step": Learn(ContinuousAlignment(family, selection="step")),
-    }
 
 
 #: In the order in which they are run and reported.
@@ -260,5 +224,4 @@ EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
     "mnist": mnist,
     "letter": letter,
     "eleven": eleven,
-    "beyond": beyond,
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from experiments.cells import Row
 from experiments.claims import CLAIMS, QUESTIONS, Claim, judge
 from experiments.margins import MARGINS
-from experiments.readings import AXES, Reading, name_of, readings, select
+from experiments.readings import AXES, Reading, agrees, name_of, readings, select
 from experiments.tables import Table
 from experiments.verdicts import NO_DATA, NOT, REPRODUCED, UNCLEAR, Verdict, verdicts
 
@@ -124,11 +124,21 @@ def margins_table() -> Table:
     return Table("Margins, and what was known when they were fixed", header, body, note, prose=True)
 
 
+#: The reading in which questions are asked: features as the benchmark collections have them.
+ASKED = {"mnist": {}, "letter": {"scale": "raw"}, "eleven": {"scale": "standardised"}}
+
+
+def asked(rows: Sequence[Row]) -> list[Row]:
+    """The rows on which questions are asked."""
+    chosen = [row for row in rows if agrees(row, ASKED.get(row["experiment"], {}))]
+    return [row for row in chosen if row.get("reading", {}).get("lambda") != "error"]
+
+
 def questions_table(rows: Sequence[Row]) -> Table:
     words = {REPRODUCED: "yes", NOT: "no", UNCLEAR: "unclear", NO_DATA: NO_DATA}
     body = [
         [claim.text, claim.words, words[verdict.verdict], verdict.evidence, claim.rule.describe()]
-        for claim, verdict in zip(QUESTIONS, judge(QUESTIONS, rows), strict=True)
+        for claim, verdict in zip(QUESTIONS, judge(QUESTIONS, asked(rows)), strict=True)
     ]
     header = ["question", "whose", "answer", "here", "yes if"]
     return Table("Questions that are not statements of the paper", header, body, prose=True)

@@ -41,16 +41,12 @@ LETTER_SIZES: Sizes = (300, 200, 1000)
 
 @dataclass(frozen=True)
 class Problem:
-    """Three parts of one data set, labels -1/+1, and where its rows came from.
-
-    bandwidths : range of bandwidths, for methods that take it from the problem.
-    """
+    """Three parts of one data set, labels -1/+1, and where its rows came from."""
 
     train: Part
     valid: Part
     test: Part
     source: str = datasets.GENERATOR
-    bandwidths: tuple[float, float] | None = None
 
 
 def generator(task: str, repeat: int) -> np.random.Generator:

@@ -14,6 +14,7 @@ from experiments.configs import EXPERIMENTS
 from experiments.figures import figures_of
 from experiments.pages import (
     Judged,
+    asked,
     claims_table,
     judge_all,
     margins_table,
@@ -21,6 +22,7 @@ from experiments.pages import (
     questions_table,
     readings_table,
 )
+from experiments.parting import parting_table
 from experiments.readings import AXES, REASONS, name_of
 from experiments.tables import Table, tables_of
 
@@ -92,7 +94,13 @@ def collect(rows: Sequence[Row]) -> Report:
 
 
 def overview(rows: Sequence[Row], judged: Sequence[Judged]) -> list[Table]:
-    return [readings_table(judged), matrix_table(judged), questions_table(rows), margins_table()]
+    return [
+        readings_table(judged),
+        matrix_table(judged),
+        questions_table(rows),
+        parting_table(asked(rows)),
+        margins_table(),
+    ]
 
 
 def repeats_of(rows: Sequence[Row]) -> str:

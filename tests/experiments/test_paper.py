@@ -59,7 +59,7 @@ def test_report_has_every_part(path, capsys, tmp_path):
     # Self-contained: nothing is loaded from anywhere.
     assert not re.search(r"<(script|link|img)|url\(http|@import", page)
     summary = (tmp_path / "summary.md").read_text(encoding="utf-8")
-    for name in ("dirichlet", "gaussians50", "eleven", "beyond"):
+    for name in ("dirichlet", "gaussians50", "eleven", "mnist"):
         assert f"`{name}`" in summary
     assert "26.1" in summary
     assert "no data" in summary

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments import verdicts
+from experiments import parting, verdicts
 from experiments.claims import CLAIMS, QUESTIONS, judge
 from experiments.claims.claim import Claim
 from experiments.margins import MARGINS, SVM_ERRORS, of_figure
@@ -234,3 +234,19 @@ def test_claims_have_words_and_margins_their_source():
     for margin in MARGINS.values():
         assert margin.source
         assert margin.known
+
+
+def test_pairs_in_which_a_guide_misleads_by_hand():
+    def row(method, alignment, valid, error, repeat=0):
+        return {"experiment": "mnist", "task": "t", "repeat": repeat, "status": "done",
+                "method": method, "alignment": alignment, "validation_error": valid,
+                "error": error}  # fmt: skip
+
+    found = [row("A", 0.5, 0.1, 0.1), row("B", 0.9, 0.2, 0.2), row("C", 0.4, 0.3, 0.2)]
+    cells = parting.cells_of(found, "mnist")
+    # B is better aligned than A and worse: misled. B and C err alike: half.
+    assert parting.misled(cells, [("A", "B")], "alignment") == [1.0]
+    assert parting.misled(cells, [("A", "B")], "validation_error") == [0.0]
+    assert parting.misled(cells, [("A", "C"), ("B", "C")], "alignment") == [0.25]
+    assert parting.interval([]) == "-"
+    assert parting.interval([0.2, 0.4]) == "30 ± 127 %"
