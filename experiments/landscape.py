@@ -40,8 +40,11 @@ class Landscape:
         for t, record in enumerate(learner.history_):
             P[t] = alignment_gradient(K, T).ravel()
             K = K + record["eta"] * centred(record["kernel"](X))
+        # Distances once, not once for every bandwidth.
         family = Gaussian()
-        h = np.array([-(P @ family.at(sigma)(X).ravel()) for sigma in sigmas]).T
+        distances = family.statistic(X)
+        grams = (family.from_statistic(distances, np.array([sigma])) for sigma in sigmas)
+        h = np.array([-(P @ G.ravel()) for G in grams]).T
         curves = [curve / np.abs(curve).max() for curve in h]
         minima = [count_minima(curve) for curve in curves]
         found: dict[str, Any] = {
