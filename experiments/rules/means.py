@@ -50,21 +50,26 @@ class Near(Rule):
     second_in: str | None = None
 
     def describe(self) -> str:
+        where = "" if self.second_in is None else f" in {self.second_in}"
         return (
-            f"mean {self.metric} of {self.first} and {self.second} within "
+            f"mean {self.metric} of {self.first} and {self.second}{where} within "
             f"{shown(self.margin, self.metric)} (two one-sided paired t-tests)"
         )
 
     def weigh(self, rows: Sequence[Row], experiment: str) -> Evidence | None:
-        a = by_repeat(rows, experiment, self.metric, [self.first], self.tasks)
-        other = self.second_in or experiment
-        b = by_repeat(rows, other, self.metric, [self.second], self.tasks)
-        if a is None or b is None:
+        second = self.second
+        if self.second_in is not None:
+            second = f"{self.second} in {self.second_in}"
+            others = [
+                r for r in rows if (r["experiment"], r["method"]) == (self.second_in, self.second)
+            ]
+            rows = [*rows, *({**r, "experiment": experiment, "method": second} for r in others)]
+        values = by_repeat(rows, experiment, self.metric, [self.first, second], self.tasks)
+        if values is None:
             return None
-        common = min(len(a), len(b))
-        d = (a[:common] - b[:common]).mean(axis=(1, 2))
+        d = (values[:, :, 0] - values[:, :, 1]).mean(axis=1)
         sides = within(d, -self.margin, self.margin)
-        return Evidence(*sides, f"{self.first} - {self.second}: {shown_mean(d, self.metric)}")
+        return Evidence(*sides, f"{self.first} - {second}: {shown_mean(d, self.metric)}")
 
 
 @dataclass(frozen=True)

@@ -186,6 +186,15 @@ def test_every_kind_of_rule_is_tested():
     assert tested == set(Rule.__subclasses__())
 
 
+def test_methods_of_two_experiments_are_paired_by_repeat():
+    first = rows({"t": {"A": 0.1 + 0.1 * NOISE}})
+    second = rows({"t": {"A": 0.1 + 0.1 * NOISE}}, experiment="other")
+    late = [row for row in first if row["repeat"] > 3]
+    rule = Near("A", "A", 0.01, second_in="other")
+    assert verdict_of(rule, [*late, *second]) == REPRODUCED
+    assert verdict_of(rule, late) == NO_DATA
+
+
 def test_two_repeats_are_too_few_for_a_verdict():
     short = [row for row in rows(two(0.1, 0.5)) if row["repeat"] < 2]
     assert verdict_of(Below("A", "B"), short) == UNCLEAR
