@@ -234,6 +234,12 @@ def test_the_papers_smallest_figure_has_the_smallest_margin():
     assert of_figure(SVM_ERRORS["SVM 60"]) == pytest.approx(0.0291, abs=2e-4)
 
 
+def test_ratio_in_the_opposite_direction_is_not_the_papers():
+    times = [claim.rule for claim in CLAIMS if isinstance(claim.rule, RatioIs)]
+    assert len(times) > 10
+    assert all(rule.low >= 1 or rule.high <= 1 for rule in times)
+
+
 def test_claims_have_words_and_margins_their_source():
     assert len(CLAIMS) >= 76
     assert len({(claim.experiment, claim.text) for claim in CLAIMS}) == len(CLAIMS)
