@@ -85,8 +85,8 @@ TIMES = Margin(
     "not from the paper, whose digits allow 5 to 10 %: solvers and machines differ, and a factor "
     "of two is the largest at which a ratio is still the same statement",
     "ten repeats of an earlier version: MNIST 9 (CR), 3.7 (DU), 33 (D2), 3.9 (DA), 3.0 (D1) times "
-    "CA-1D; Letter 20, 1.5, 5.4, 2.2, 2.0 and 63 (CA-nD). That a ratio must not cross one was added "
-    "when three repeats on MNIST had been seen (DU 1.36 times CA-1D, the paper 0.83)",
+    "CA-1D; Letter 20, 1.5, 5.4, 2.2, 2.0 and 63 (CA-nD). That a ratio must not cross one was "
+    "added when three repeats on MNIST had been seen (DU 1.36 times CA-1D, the paper 0.83)",
 )
 #: "Three times faster", to the digit that is printed.
 THIRD = Margin(
