@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_friedman1
 
 from kernalign import (
     Gaussian,
@@ -86,21 +85,6 @@ def test_beyond_the_rows_that_tune_it_the_machine_still_sees_all(monkeypatch):
     X_new, y_new = product(400, seed=4)
     assert clf.score(X_new, y_new) > 0.8
     assert np.isfinite(clf.predict_proba(X_new)).all()
-
-
-def test_many_rows_have_landmarks(monkeypatch):
-    from kernalign.estimators import base
-
-    monkeypatch.setattr(base, "SOLVED_ROWS", 100)
-    monkeypatch.setattr(base, "EXACT_ROWS", 100)
-    X, y = make_friedman1(260, noise=0.5, random_state=0)
-    model = KernelRegressor(n_components=60).fit(X[:200], np.exp(y[:200] / 5))
-    assert model.solver_ == "nystroem"
-    assert model.response_.curve != "identity"
-    truth = np.exp(y[200:] / 5)
-    error = np.mean((model.predict(X[200:]) - truth) ** 2)
-    assert error < 0.3 * truth.var()
-    assert model.cv_error_ == pytest.approx(error, rel=1.0)
 
 
 def test_the_search_is_repeatable_and_leaves_the_learner_alone():

@@ -14,6 +14,7 @@ from kernalign._progress import Progress, current, watched
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_positive_values, is_integer
 from kernalign.estimators.display import ShowsWhatWasLearned
+from kernalign.estimators.landmarked import fit_landmarked, landmarks_for
 from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.outcome import (
@@ -131,17 +132,22 @@ class KernelPredictor(KernelEstimator):
 
     def _search(self, problem: Problem, folds: Sequence[Split] | None) -> Searched | None:
         """The default fit, where it is asked for: no machine, values of C or learner of one's own,
-        and rows for which the machine can be solved."""
+        and rows in memory, with the kernel values that the machine needs."""
         values = self._values([])
         given = None if isinstance(self.C, str) else float(values[0])
         (learner, *others) = self._checked_learners()
         solver = self._checked_solver([], [learner], problem)
         searches = isinstance(learner, KernelSearch) and not others and self.machine is None
-        many = problem.remote or (self.solver == "auto" and len(problem) > SOLVED_ROWS)
-        if not searches or many or solver in ("nystroem", "fourier", "cg"):
+        if not searches or problem.remote or solver in ("nystroem", "fourier", "cg"):
             return None
         if given is not None and values.size > 1:
             return None
+        n = len(problem)
+        if self.solver == "auto" and n > SOLVED_ROWS:
+            number = landmarks_for(n, self.n_components)
+            if not is_integer(self.cv) or problem.groups is not None:
+                return None
+            return fit_landmarked(learner, problem, C=given, number=number)
         if folds is not None and not folds:
             raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
         if folds is not None and is_integer(self.cv):

@@ -83,11 +83,14 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
         rows (`Sampled`) if there are many. Beyond 2000 rows, if `cv` is a number, they choose C on
         one hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit,
         up to 2000 rows with other learners, and for any number of rows if a machine other than
-        "ridge" is given. Otherwise it is "nystroem", or "fourier" if these features are exact.
+        "ridge" is given. Otherwise it is "nystroem", or "fourier" if these features are exact. The
+        default fit then trains its ridge machine on landmarks by preconditioned conjugate
+        gradients, and takes `cv_error_` from one hold-out set.
     n_components : int or None
-        Features, or landmarks, of the solvers that have them. 3000 by default, and between 30,000
-        and 250,000 rows as many more, up to twice, as make them cost what 250,000 rows do. For
-        fewer than 300 rows, "fourier" takes ten for each row, and 200 at least.
+        Features, or landmarks, of the solvers that have them. 3000 by default, and more between
+        30,000 and 250,000 rows, up to 6000. In the default fit one for each two rows, at least 2500
+        and at most 4000. For fewer than 300 rows, "fourier" takes ten for each row, and 200
+        at least.
     categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
         Which columns of a table hold categories. With "from_dtype", these are the columns of a
         categorical dtype, and text of which at least half of the cells hold a value that another

@@ -77,6 +77,7 @@ class Searched:
     left_out: Array
     posterior: Posterior
     held_out: list[HeldOut]
+    solver: str = "exact"
 
     def outputs_of_folds(self) -> Array:
         """As `left_out`, from the folds that held the rows out."""
@@ -176,13 +177,7 @@ def enough_folds(folds: Sequence[Split]) -> Sequence[Split]:
 def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Trained:
     kernel, target, n = learner.kernel_, problem.target, len(problem)
     few = rows_in_proportion(target, TUNED_ROWS, generator(0))
-    K = kernel(problem.X[few])
-    size = float(target.weight[few] @ np.diagonal(K)) / float(target.weight[few].sum())
-    of_few = target.rows(few)
-    codes = of_few.codes if of_few.classes else None
-    log_noise = np.log(learner.noise_ if C is None else 1 / (C * size))
-    steps = MOST_STEPS if C is None else 0
-    tuned = tuned_ridge(K, of_few, float(log_noise), codes, steps)
+    tuned, size = tuned_noise(learner, problem.rows(few), C)
     left_out = np.full((n, tuned.left_out.shape[1]), np.nan)
     left_out[few] = tuned.left_out
     machine: TunedRidge | SolvedRidge = tuned
@@ -190,6 +185,17 @@ def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Traine
         machine = solved_ridge(kernel(problem.X), target, tuned.log_noise)
     C = 1 / (float(np.exp(tuned.log_noise)) * size)
     return Trained(machine.model, C, _flat(left_out), machine.posterior)
+
+
+def tuned_noise(learner: KernelSearch, rows: Problem, C: float | None) -> tuple[TunedRidge, float]:
+    """The machine on some rows with its noise tuned, and the mean diagonal of the kernel there."""
+    target = rows.target
+    K = learner.kernel_(rows.X)
+    size = float(target.weight @ np.diagonal(K)) / target.total
+    codes = target.codes if target.classes else None
+    log_noise = np.log(learner.noise_ if C is None else 1 / (C * size))
+    steps = MOST_STEPS if C is None else 0
+    return tuned_ridge(K, target, float(log_noise), codes, steps), size
 
 
 def _machine(found: Learned, rows: Problem, C: float | None) -> SolvedRidge:
@@ -231,5 +237,5 @@ def searched_attributes(found: Searched, error: tuple[float, float]) -> dict[str
         "path_": [record],
         "cv_error_": mean,
         "cv_error_std_": deviation,
-        "solver_": "exact",
+        "solver_": found.solver,
     }

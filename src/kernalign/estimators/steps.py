@@ -36,6 +36,15 @@ class Costs:
         fold = (0.05 + 1.2e-3 * min(n, 200)) * wide + 1e-10 * n**3
         return cls(search, 1.5e-10 * min(n, 2000) ** 3 + 0.5e-10 * n**3, fold)
 
+    @classmethod
+    def on_landmarks(cls, n: int, d: int, m: int) -> Costs:
+        """Of many rows on m landmarks: a search on up to twice as many rows, two factorisations
+        of m^3, and the kernel values of all rows. The hold-out set is in the place of a fold."""
+        exact = cls.of(1000, d)
+        search = exact.search * min(max(n / 5000, 1.0), 2.0) ** 2
+        values = 2e-8 * n * m
+        return cls(search, values / 2, 1.2 + 8e-11 * m**3 + values)
+
     def steps(self, folds: int) -> Sequence[float]:
         """In the order in which they begin; all after the first run side by side."""
         return [self.search, *(c / thread_count() for c in [self.machine] + [self.fold] * folds)]

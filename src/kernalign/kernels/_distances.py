@@ -7,15 +7,19 @@ from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array
 
-#: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits: taken directly.
-CANCELLED = 1e-8
+#: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits: taken directly. In
+#: single precision nobody asks for so much, but a square is not negative.
+CANCELLED = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 0.0}
 #: Squared lengths beyond this overflow in sums: such distances are taken one by one, and end at
 #: what is far in any units.
 HUGE, FAR = 1e300, 1e200
 
 
 class SquaredDistances:
-    """|x_i - z_j|^2 / sigma^2 of any rows i and j, from what is prepared once for all of them."""
+    """|x_i - z_j|^2 / sigma^2 of any rows i and j, from what is prepared once for all of them.
+
+    In the precision of the rows.
+    """
 
     def __init__(self, sigma: Array, X: Array, Z: Array | None = None):
         # Any common shift leaves D as it is; one to the middle of the data keeps
@@ -26,7 +30,7 @@ class SquaredDistances:
         self.left = _scaled(X, shift, sigma)
         self.right = self.left.copy() if Z is None else _scaled(Z, shift, sigma)
         lengths = (self.left[:, -2], self.right[:, -2])
-        self.huge = not all(length.max(initial=0.0) < HUGE for length in lengths)
+        self.huge = not all(float(length.max(initial=0.0)) < HUGE for length in lengths)
         self.right[:, -2:] = self.right[:, :-3:-1].copy()
         self.right[:, :-2] *= -2
 
@@ -40,8 +44,9 @@ class SquaredDistances:
         same = self.with_itself and rows == columns
         if same:
             np.fill_diagonal(D, np.inf)
-        if D.min(initial=np.inf) < CANCELLED * (a2.max(initial=0.0) + b2.max(initial=0.0)):
-            i, j = np.nonzero(CANCELLED * np.add.outer(a2, b2) > D)
+        share = CANCELLED[D.dtype]
+        if D.min(initial=np.inf) < share * (a2.max(initial=0.0) + b2.max(initial=0.0)):
+            i, j = np.nonzero(share * np.add.outer(a2, b2) > D)
             D[i, j] = ((left[i, :-2] + 0.5 * right[j, :-2]) ** 2).sum(axis=1)
         if same:
             np.fill_diagonal(D, 0)
@@ -50,14 +55,19 @@ class SquaredDistances:
 
 def _of_any_size(A: Array, B: Array, out: Array | None) -> Array:
     """|a - b|^2, or FAR where that is more: no sum of products, of which two could overflow."""
-    D: Array = cdist(np.clip(A, -HUGE, HUGE), np.clip(B, -HUGE, HUGE), "sqeuclidean", out=out)
-    return np.minimum(D, FAR, out=D)
+    largest = min(HUGE, float(np.finfo(A.dtype).max))
+    A, B = (np.clip(rows, -largest, largest) for rows in (A, B))
+    D = np.minimum(cdist(A, B, "sqeuclidean"), min(FAR, largest / 10))
+    if out is None:
+        return D.astype(A.dtype, copy=False)
+    out[...] = D
+    return out
 
 
 def _scaled(X: Array, shift: Array, sigma: Array) -> Array:
     """Rows (a, |a|^2, 1) with a = (x - shift) / sigma."""
     n, d = X.shape
-    rows = np.empty((n, d + 2))
+    rows = np.empty((n, d + 2), dtype=X.dtype)
     A = rows[:, :d]
     # What overflows is seen by its length.
     with np.errstate(over="ignore", invalid="ignore"):

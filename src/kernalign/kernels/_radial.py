@@ -59,7 +59,7 @@ class Radial(ScalarFamily):
 
     def distances(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         """D[i, j] = sum_k (x_ik - z_jk)^2 / sigma_k^2."""
-        out = np.empty((len(X), len(X if Z is None else Z)))
+        out = np.empty((len(X), len(X if Z is None else Z)), dtype=X.dtype)
         return self.distance_tiles(sigma, X, Z)(slice(None), slice(None), out)
 
     #: What the distance is in one feature, and what it is called by scipy.

@@ -38,16 +38,16 @@ class Additive(Family):
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         s = self._feature_scale(X.shape[1])
-        A = X / s
-        B = A if Z is None else Z / s
-        K = np.zeros((len(A), len(B)))
+        A = (X / s).astype(X.dtype, copy=False)
+        B = A if Z is None else (Z / s).astype(X.dtype, copy=False)
+        K = np.zeros((len(A), len(B)), dtype=X.dtype)
         used = sigma > NEGLIGIBLE * sigma.max(initial=0.0)
         codes = self.codes
         if codes is not None:
             codes.summed("bump", np.where(used, sigma, 0.0), A, B, K)
             used[codes.codes] = False
         for k in np.flatnonzero(used):
-            K += sigma[k] * bump(np.subtract.outer(A[:, k], B[:, k]))
+            K += float(sigma[k]) * bump(np.subtract.outer(A[:, k], B[:, k]))
         return K
 
     def diag(self, sigma: Array, X: Array) -> Array:

@@ -28,12 +28,20 @@ class Laplacian(Radial):
     @staticmethod
     def number_tiles(sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
         """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""
-        A = X / sigma
-        B = A if Z is None else Z / sigma
+        A = X / sigma.astype(X.dtype)
+        B = A if Z is None else Z / sigma.astype(X.dtype)
 
         def tile(rows: slice, columns: slice, out: Array) -> Array:
-            D: Array = cdist(A[rows], B[columns], "cityblock", out=out)
-            return D
+            if A.dtype == np.float64:
+                cdist(A[rows], B[columns], "cityblock", out=out)
+                return out
+            # scipy has no single precision.
+            out[...] = 0.0
+            apart = np.empty_like(out)
+            for k in np.flatnonzero(np.broadcast_to(sigma, X.shape[1:]) < np.inf):
+                np.subtract.outer(A[rows, k], B[columns, k], out=apart)
+                out += np.abs(apart, out=apart)
+            return out
 
         return tile
 

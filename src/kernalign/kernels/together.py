@@ -7,6 +7,7 @@ product. Kernels whose families are equal share it, whether they share the famil
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,11 +32,20 @@ def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
 
 
 class KernelsOnRows:
-    """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself where Z is None)."""
+    """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself where Z is None).
 
-    def __init__(self, kernels: Sequence[FamilyMember], X: Array, Z: Array | None = None):
+    precision : in which families that can compute; others are rounded to it where it matters.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[FamilyMember],
+        X: Array,
+        Z: Array | None = None,
+        precision: Any = np.float64,
+    ):
         self.shape = len(X), len(X if Z is None else Z)
-        self._groups = [_Group(kernels, group, X, Z) for group in by_family(kernels)]
+        self._groups = [_Group(kernels, group, X, Z, precision) for group in by_family(kernels)]
 
     def fill(self, stack: Array, rows: slice, columns: slice, room: Array | None = None) -> None:
         """Write the Gram blocks of all kernels on one tile to `stack`, (m, rows, columns).
@@ -50,11 +60,12 @@ class KernelsOnRows:
                 if block is not out:
                     out[...] = block
 
-    def combine(self, weights: Array) -> Array:
-        """sum_t weights_t kappa_t on all rows."""
+    def combine(self, weights: Array, rows: slice | None = None) -> Array:
+        """sum_t weights_t kappa_t of all rows, or of some, with all columns."""
         total: Array | None = None
         room: Array | None = None
-        everything = slice(0, self.shape[0]), slice(0, self.shape[1])
+        rows = slice(0, self.shape[0]) if rows is None else rows
+        everything = rows, slice(0, self.shape[1])
         for group in self._groups:
             used = [(i, sigma) for i, sigma in group.members if weights[i] != 0]
             # A kernel by itself computes what it needs, in its own units.
@@ -67,18 +78,25 @@ class KernelsOnRows:
                 else:
                     total += block
                     room = block
-        return np.zeros(self.shape) if total is None else total
+        shape = rows.stop - rows.start, self.shape[1]
+        return np.zeros(shape) if total is None else total
 
 
 class _Group:
     """Kernels of one family, and the family's columns of the rows."""
 
     def __init__(
-        self, kernels: Sequence[FamilyMember], positions: list[int], X: Array, Z: Array | None
+        self,
+        kernels: Sequence[FamilyMember],
+        positions: list[int],
+        X: Array,
+        Z: Array | None,
+        precision: Any,
     ):
         self.members = [(i, kernels[i].sigma) for i in positions]
         self.family = family = kernels[positions[0]].family
-        self.X, self.Z = family.select(X), None if Z is None else family.select(Z)
+        self.X = family.select(X).astype(precision, copy=False)
+        self.Z = None if Z is None else family.select(Z).astype(precision, copy=False)
         self._tiles = family.statistic_tiles(self.X, self.Z) if is_scalar(family) else None
 
     def statistic(self, rows: slice, columns: slice, room: Array | None = None) -> Array | None:
@@ -86,7 +104,8 @@ class _Group:
         if self._tiles is None:
             return None
         if room is None:
-            room = np.empty((rows.stop - rows.start, columns.stop - columns.start))
+            shape = rows.stop - rows.start, columns.stop - columns.start
+            room = np.empty(shape, dtype=self.X.dtype)
         return self._tiles(rows, columns, room)
 
     def evaluate(
@@ -99,7 +118,7 @@ class _Group:
     ) -> Array:
         """kappa_sigma on one tile: `room`, if there is any and it is of use, or a new array."""
         if statistic is not None and is_scalar(self.family):
-            out = np.empty(statistic.shape) if room is None else room
+            out = np.empty_like(statistic) if room is None else room
             self.family.from_statistic_into(out, statistic, sigma)
             return out
         same = self.Z is None and rows == columns

@@ -41,6 +41,8 @@ from kernalign.tables import TableFeatures
 #: Numbers in one array of features times pairs: tables of many columns are searched on fewer rows,
 #: but not on fewer than these.
 PAIR_NUMBERS, FEWEST_ROWS = 1e7, 250
+#: Beyond this many rows a search looks at more of them.
+MANY_ROWS = 5000
 #: Labels of classes are no numbers that could be known exactly: the smallest noise, in units of
 #: the kernel.
 LEAST_CLASS_NOISE = 1e-3
@@ -62,6 +64,12 @@ class Sizes:
     judge: int = 1000
     refine: int = 1000
     refine_steps: int = 5
+
+    def for_rows(self, n: int) -> Sizes:
+        """Up to twice as many where the rows are many: they tell more, and cost more anyway."""
+        factor = float(np.clip(n / MANY_ROWS, 1.0, 2.0))
+        more = {name: int(factor * getattr(self, name)) for name in ("search", "judge", "refine")}
+        return replace(self, **more)
 
 
 SIZES = {
@@ -154,6 +162,8 @@ class KernelSearch(Learner):
         sizes, effort = self._settings(target)
         groups = self._groups()
         rng = generator(self.random_state)
+        if self.effort == "full":
+            sizes = sizes.for_rows(len(target.weight))
         codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
         everyone = np.arange(len(target.weight))
         if isinstance(feature_names, TableFeatures) and feature_names.mixed:
@@ -161,7 +171,8 @@ class KernelSearch(Learner):
         known = everyone[rows_in_proportion(target.rows(everyone), MOST_ROWS, rng)]
         X, target = as_rows(X).take(known), target.rows(known)
         sample = _Sample(X, target, rng, codes)
-        affordable = max(FEWEST_ROWS, int(np.sqrt(2 * PAIR_NUMBERS / X.shape[1])))
+        numbers = PAIR_NUMBERS * (sizes.search / SIZES[self.effort][0].search) ** 2
+        affordable = max(FEWEST_ROWS, int(np.sqrt(2 * numbers / X.shape[1])))
         picked = sample.rows(min(sizes.search, affordable))
         few = picked if len(picked) <= 1.5 * sizes.scan else sample.among(picked, sizes.scan)
         units, tied = _scanned(sample, few, groups, effort)

@@ -1,0 +1,130 @@
+"""The default fit on many rows: the kernel that a search finds, and a ridge machine on landmarks.
+
+The search looks at a sample. Some of the rows that it has not seen are held out of a first
+solution: they tell the error, and calibrate probabilities. A few more steps then take in all rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.base import clone
+
+from kernalign._progress import Progress, current
+from kernalign._typing import IntArray
+from kernalign.estimators.problem import Problem
+from kernalign.estimators.searched import TUNED_ROWS, HeldOut, Searched, tuned_noise
+from kernalign.estimators.steps import Costs, seconds_here
+from kernalign.gram import Target
+from kernalign.gram.sampling import rows_in_proportion
+from kernalign.learners import KernelSearch
+from kernalign.learners.base import generator
+from kernalign.machines.landmark_ridge import LandmarkRidge, precision_for
+from kernalign.machines.posterior import Posterior
+
+#: Landmarks by default, at least and at most, and rows for each of them.
+FEWEST, MOST, ROWS_PER_LANDMARK = 2500, 4000, 2
+#: Kernel values that are kept. Of more rows, as many as these hold give a first solution, and a few
+#: steps on all rows, which compute kernel values anew, improve it to this share of the residual.
+KEPT_BYTES, LOOSE = 1.2e9, 3e-3
+#: Rows that are held out: at most this share, and so many.
+SHARE, HELD_OUT = 0.1, 2000
+
+
+def landmarks_for(n: int, asked: int | None) -> int:
+    """The number of landmarks for so many rows."""
+    if asked is not None:
+        return min(int(asked), n)
+    return int(np.clip(n // ROWS_PER_LANDMARK, FEWEST, MOST))
+
+
+def fit_landmarked(
+    search: KernelSearch, problem: Problem, *, C: float | None, number: int
+) -> Searched:
+    """Search the kernel, solve without the rows held out, then with all.
+
+    C : given by the user; None to take what the search finds.
+    number : of landmarks.
+    """
+    X, target = problem.X, problem.target
+    progress = current()
+    costs = _planned(progress, problem, number)
+    learner = clone(search).fit_target(X, target, problem.feature_names)
+    progress.tick("kernel", costs.search)
+    few = rows_in_proportion(target, TUNED_ROWS, generator(0))
+    tuned, size = tuned_noise(learner, problem.rows(few), C)
+    held = _held_out(target, np.union1d(few, learner.rows_))
+    kernel = learner.kernel_
+    landmarks = X[_distinct(X, rows_in_proportion(target, number, generator(1)))]
+    first = _rows_kept(target, held, kept_rows(len(landmarks), tuned.log_noise))
+    part = LandmarkRidge(kernel, landmarks, X[first], tuned.log_noise)
+    dual = part.solve(_without(target.rows(first), np.searchsorted(first, held)))
+    outputs = dual.on_rows(kernel, landmarks, problem.seen).outputs(X[held])
+    left_out = np.full((len(problem), *outputs.shape[1:]), np.nan)
+    left_out[held] = outputs
+    posterior = Posterior(1.0, part.noise, part.constant, np.array([len(first) / part.m]))
+    deviations = None
+    if not target.classes and outputs.ndim == 1:
+        unscaled = posterior.on_rows(kernel, landmarks)(X[held])
+        scale = float(np.mean((problem.y[held] - outputs) ** 2) / np.mean(unscaled**2))
+        deviations = np.sqrt(scale) * unscaled
+        posterior = replace(posterior, scale=scale)
+    progress.tick("hold-out set", costs.fold)
+    if len(first) == len(problem):
+        dual = part.solve(target, dual)
+    else:
+        del part
+        everything = LandmarkRidge(kernel, landmarks, X, tuned.log_noise, keep=False)
+        dual = everything.solve(target, dual, LOOSE)
+    progress.tick("machine", costs.machine)
+    posterior = replace(posterior, weight=np.array([len(problem) / len(landmarks)]))
+    model = replace(dual.on_rows(kernel, landmarks, problem.seen), index=None)
+    value = 1 / (float(np.exp(tuned.log_noise)) * size)
+    parts = [HeldOut(held, outputs, deviations)]
+    return Searched(learner, model, value, left_out, posterior, parts, solver="nystroem")
+
+
+def _planned(progress: Progress, problem: Problem, number: int) -> Costs:
+    """Costs of the kernel, the hold-out set and the machine, which the progress is told."""
+    n, d = problem.X.shape
+    costs = Costs.on_landmarks(n, d, number)
+    steps = [costs.search, costs.fold, costs.machine]
+    progress.plan(steps, f"{n} rows", seconds_here(steps) if progress.shown else None)
+    return costs
+
+
+def kept_rows(number: int, log_noise: float) -> int:
+    """Rows whose kernel values with so many landmarks are kept."""
+    return int(KEPT_BYTES // (np.dtype(precision_for(log_noise)).itemsize * number))
+
+
+def _rows_kept(target: Target, held: IntArray, most: int) -> IntArray:
+    """As many rows, among them those held out."""
+    if len(target.weight) <= most:
+        return np.arange(len(target.weight))
+    return np.union1d(held, rows_in_proportion(target, most - len(held), generator(3)))
+
+
+def _held_out(target: Target, used: IntArray) -> IntArray:
+    """Rows that had no say in the kernel or the noise."""
+    n = len(target.weight)
+    free = np.setdiff1d(np.arange(n), used)
+    number = max(1, int(min(SHARE * n, HELD_OUT)))
+    if len(free) < number:
+        # So few rows are many to nobody but a caller with a limit of its own.
+        free = np.arange(n)
+    rows: IntArray = free[rows_in_proportion(target.rows(free), number, generator(2))]
+    return rows
+
+
+def _without(target: Target, rows: IntArray) -> Target:
+    weight = target.weight.copy()
+    weight[rows] = 0.0
+    return Target(target.values, weight, target.classes)
+
+
+def _distinct(X: np.ndarray, rows: IntArray) -> IntArray:
+    """One of equal rows."""
+    _, first = np.unique(X[rows], axis=0, return_index=True)
+    return rows[np.sort(first)]

@@ -1,0 +1,197 @@
+"""Kernel ridge regression on landmarks, by preconditioned conjugate gradients.
+
+f(x) = k(x, Z) a with landmarks Z minimises sum_i w_i |y_i - f(x_i)|^2 + noise a'K a, K = k(Z, Z).
+With K = TT' and AA' = (N/m) T'T + noise, the equations in b, a = T'^-1 A'^-1 b, are so well
+conditioned that a dozen steps solve them (Falkon: Rudi, Carratino and Rosasco, 2017). A step costs
+two products with the (n, m) matrix of kernel values, which is kept or computed anew; nothing costs
+n m^2.
+
+As in `machines.tuned_ridge`, a constant kernel stands for the mean, and the noise is in units of
+the mean diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dlauum
+
+from kernalign._threads import blocks_in_threads, map_rows
+from kernalign._typing import Array
+from kernalign.criteria.sum_evidence import CONSTANT, cholesky
+from kernalign.gram import Target
+from kernalign.kernels import LearnedKernel
+from kernalign.kernels.together import KernelsOnRows
+from kernalign.machines.model import DualModel
+
+#: Kernel values are kept in single precision unless the noise, in units of the kernel, is less:
+#: rounding would then pass for signal.
+SINGLE_NOISE = 0.05
+#: Added to the diagonal of K, in units of it, by the precision of the kernel values, so that
+#: directions which rounding makes up stay small.
+JITTER = {np.float32: 1e-6, np.float64: 1e-10}
+#: Steps end where the residual has fallen to this share of its first size, or after so many.
+TOLERANCE, ITERATIONS = 1e-4, 200
+#: Rows that one thread computes at a time.
+ROWS = 512
+
+
+def precision_for(log_noise: float) -> Any:
+    """The precision of kernel values for a noise in units of the kernel."""
+    return np.float32 if log_noise >= np.log(SINGLE_NOISE) else np.float64
+
+
+class LandmarkRidge:
+    """The machine on landmarks.
+
+    kernel, landmarks : k and Z; X : (n, d) rows; log_noise : in units of the mean diagonal of K.
+    keep : whether kernel values are kept, or computed anew in each step.
+    """
+
+    def __init__(
+        self,
+        kernel: LearnedKernel,
+        landmarks: Array,
+        X: Array,
+        log_noise: float,
+        keep: bool = True,
+    ):
+        self.kernel, self.precision = kernel, precision_for(log_noise)
+        self.n, self.m = len(X), len(landmarks)
+        self._on_rows = KernelsOnRows(kernel.kernels, X, landmarks, self.precision)
+        K = kernel(landmarks)
+        self.h = float(np.diagonal(K).mean()) or 1.0
+        self.constant = CONSTANT * self.h
+        self.noise = float(np.exp(log_noise)) * self.h
+        self._kept: Array | None = None
+        with blocks_in_threads():
+            if keep:
+                self._keep()
+            self._precondition(K)
+
+    def values(self, rows: slice) -> Array:
+        """k(x, Z) of some rows, with the constant."""
+        if self._kept is not None:
+            return self._kept[rows]
+        found = self._on_rows.combine(self.kernel.weights, rows)
+        found += self.constant
+        return found.astype(self.precision, copy=False)
+
+    def _keep(self) -> None:
+        kept = np.empty((self.n, self.m), dtype=self.precision)
+
+        def block(rows: slice) -> None:
+            kept[rows] = self.values(rows)
+
+        for _ in map_rows(block, self.n, ROWS):
+            pass
+        self._kept = kept
+
+    def _precondition(self, K: Array) -> None:
+        """The factors T and A."""
+        K = np.asfortranarray(K + self.constant)
+        K.ravel(order="K")[:: self.m + 1] += JITTER[self.precision] * (self.h + self.constant)
+        T = np.tril(cholesky(K))
+        inner, _ = dlauum(np.asfortranarray(T), lower=1)
+        inner *= self.n / self.m
+        inner.ravel(order="K")[:: self.m + 1] += self.noise
+        self.T = T.astype(self.precision)
+        self.A = np.tril(cholesky(inner)).astype(self.precision)
+
+    def solve(
+        self,
+        target: Target,
+        start: DualModel | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> DualModel:
+        """The model; from one that is nearly right it is found in fewer steps."""
+        w = target.weight
+        mean = w @ target.values / target.total
+        Y = (target.values - mean).astype(self.precision)
+        a = np.zeros((self.m, Y.shape[1])) if start is None else _columns(start.coefficients)
+        with blocks_in_threads():
+            # A product with T' loses what T cannot tell, which is nothing that f could tell.
+            scaled = self.T.T @ a.astype(self.precision)
+            b = (self.A.T @ scaled).astype(float)
+            first, missed = self._right_hand_sides(a.astype(self.precision), Y, w)
+            residual = self._left(missed - self.precision(self.noise) * _full(self.T, scaled))
+            step, size = residual.copy(), (residual**2).sum(axis=0)
+            wanted = tolerance**2 * (self._left(first) ** 2).sum(axis=0)
+            for _ in range(ITERATIONS):
+                if (size <= wanted).all():
+                    break
+                moved = self._system(step, w)
+                curvature = (step * moved).sum(axis=0)
+                length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
+                b += length * step
+                residual -= length * moved
+                before, size = size, (residual**2).sum(axis=0)
+                step *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
+                step += residual
+            a = self._coefficients(b)[1].astype(float)
+        return DualModel(a, mean + self.constant * a.sum(axis=0))
+
+    def _coefficients(self, b: Array) -> tuple[Array, Array]:
+        """A'^-1 b and a."""
+        scaled = _other_half(self.A, b.astype(self.precision))
+        return scaled, _other_half(self.T, scaled)
+
+    def _system(self, b: Array, w: Array) -> Array:
+        """A^-1 (T^-1 values' W values T'^-1 + noise) A'^-1 b."""
+        scaled, a = self._coefficients(b)
+        weight = w[:, None].astype(self.precision)
+
+        def block(rows: slice) -> Array:
+            values = self.values(rows)
+            return values.T @ (weight[rows] * (values @ a))
+
+        found = _half(self.T, self._summed(block)) + self.precision(self.noise) * scaled
+        return _half(self.A, found).astype(float)
+
+    def _left(self, V: Array) -> Array:
+        """A^-1 T^-1 V."""
+        return _half(self.A, _half(self.T, V)).astype(float)
+
+    def _right_hand_sides(self, a: Array, Y: Array, w: Array) -> tuple[Array, Array]:
+        """values' W Y and values' W (Y - values a), by one pass over the rows."""
+        weight = w[:, None].astype(self.precision)
+
+        def block(rows: slice) -> Array:
+            values = self.values(rows)
+            missed = Y[rows] - values @ a
+            return values.T @ (weight[rows] * np.hstack([Y[rows], missed]))
+
+        both = self._summed(block)
+        return both[:, : Y.shape[1]], both[:, Y.shape[1] :]
+
+    def _summed(self, block: Callable[[slice], Array]) -> Array:
+        total: Any = 0.0
+        for _, part in map_rows(block, self.n, ROWS):
+            total = total + part
+        found: Array = total
+        return found
+
+
+def _columns(a: Array) -> Array:
+    return a[:, None] if a.ndim == 1 else a
+
+
+def _full(L: Array, V: Array) -> Array:
+    """L V."""
+    found: Array = L @ V
+    return found
+
+
+def _half(L: Array, V: Array) -> Array:
+    """L^-1 V."""
+    found: Array = solve_triangular(L, V, lower=True, check_finite=False)
+    return found
+
+
+def _other_half(L: Array, V: Array) -> Array:
+    """L'^-1 V."""
+    found: Array = solve_triangular(L, V, lower=True, trans="T", check_finite=False)
+    return found

@@ -1,0 +1,86 @@
+"""The default fit on many rows: a ridge machine on landmarks."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_friedman1, make_moons
+
+from kernalign import KernelClassifier, KernelRegressor
+from kernalign.estimators import base, landmarked
+from kernalign.learners import kernel_search
+
+
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Landmarks from 300 rows on, the kernel and the noise from 150 at most."""
+    monkeypatch.setattr(base, "SOLVED_ROWS", 300)
+    monkeypatch.setattr(landmarked, "FEWEST", 150)
+    monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
+    sizes = kernel_search.Sizes(scan=100, search=150, judge=150, refine=150)
+    monkeypatch.setitem(kernel_search.SIZES, "full", (sizes, kernel_search.Effort()))
+
+
+def skewed(n):
+    X, y = make_friedman1(n, 5, noise=1.0, random_state=0)
+    return X, np.exp(y / 5)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_numbers(few_are_many, monkeypatch, streamed):
+    if streamed:
+        monkeypatch.setattr(landmarked, "KEPT_BYTES", 8 * 200 * 350)
+    X, y = skewed(1400)
+    model = KernelRegressor().fit(X[:600], y[:600])
+    exact = KernelRegressor(solver="exact").fit(X[:600], y[:600])
+    assert model.solver_ == "nystroem"
+    assert model.model_.kept == "landmarks"
+    assert model.model_.n_rows == 600
+    assert model.response_.curve == "log"
+    errors = [np.mean((m.predict(X[600:]) - y[600:]) ** 2) for m in (model, exact)]
+    assert errors[0] < 1.25 * errors[1]
+    # Sixty held-out rows tell it roughly.
+    assert 0.4 * errors[0] < model.cv_error_ < 2.5 * errors[0]
+
+
+def test_classes(few_are_many):
+    X, y = make_moons(1600, noise=0.3, random_state=0)
+    model = KernelClassifier().fit(X[:600], y[:600])
+    wrong = 1 - model.score(X[600:], y[600:])
+    assert wrong < 0.12
+    assert abs(model.cv_error_ - wrong) < 3 * model.cv_error_std_ + 0.03
+    p = model.predict_proba(X[600:])[:, 1]
+    assert np.mean((p - y[600:]) ** 2) < 0.09
+
+
+def test_several_classes_and_weights(few_are_many):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 2))
+    y = np.where(X[:, 0] > 0.5, "far", np.where(X[:, 1] > 0, "up", "down"))
+    weight = rng.uniform(0.5, 2.0, 900)
+    weight[:50] = 0.0
+    model = KernelClassifier().fit(X, y, sample_weight=weight)
+    assert model.solver_ == "nystroem"
+    assert model.score(X, y) > 0.95
+    assert model.decision_function(X[:3]).shape == (3, 3)
+
+
+def test_the_number_of_landmarks_can_be_given(few_are_many):
+    X, y = skewed(400)
+    model = KernelRegressor(n_components=60).fit(X, y)
+    assert len(model.model_.rows) == 60
+
+
+def test_a_skewed_response_between_tuned_and_solved_rows():
+    """Rows that the noise is not tuned on have no leave-one-out output."""
+    X, y = skewed(2300)
+    model = KernelRegressor(cv=2).fit(X[:2100], y[:2100])
+    assert model.response_.curve == "log"
+    assert model.score(X[2100:], y[2100:]) > 0.7
+
+
+def test_intervals_cover(few_are_many):
+    X, y = make_friedman1(2600, 5, noise=1.0, random_state=0)
+    model = KernelRegressor().fit(X[:1200], y[:1200])
+    low, high = model.predict_interval(X[1200:], 0.9).T
+    assert 0.84 < np.mean((low <= y[1200:]) & (y[1200:] <= high)) < 0.97
+    mean, deviation = model.predict(X[1200:], return_std=True)
+    assert 0.8 < np.std((y[1200:] - mean) / deviation) < 1.25

@@ -1,0 +1,117 @@
+"""Ridge regression on landmarks by conjugate gradients, against the equations it solves."""
+
+import numpy as np
+import pytest
+
+from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.gram import Target
+from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern
+from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge
+
+KERNELS = {
+    "smooth": LearnedKernel([Gaussian(ard=True).at(*[2.0, 3.0, 5.0])], np.array([1.5])),
+    "rough": LearnedKernel([Laplacian(ard=True).at(*[4.0, 3.0, 9.0])], np.array([0.7])),
+    "sum": LearnedKernel(
+        [Matern(2.5, ard=True).at(*[2.0, 3.0, 5.0]), Linear().at(*[1.0, 0.5, 0.2])],
+        np.array([1.0, 0.3]),
+    ),
+}
+
+
+def problem(n=300, outputs=1, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    Y = np.column_stack([np.sin((k + 1) * X[:, 0]) + X[:, 1] for k in range(outputs)])
+    return X, Y + 0.3 * rng.normal(size=Y.shape), rng.uniform(0.5, 2.0, n)
+
+
+def solved(kernel, Z, X, Y, w, log_noise, jitter):
+    """Ridge regression on features phi(x) = V'k(Z, x) / sqrt(values), by eigenvectors V of K_zz."""
+    h = np.diagonal(kernel(Z)).mean()
+    values, V = np.linalg.eigh(kernel(Z) + CONSTANT * h)
+    whitened = V / np.sqrt(np.maximum(values, 0) + jitter * (1 + CONSTANT) * h)
+    root, mean = np.sqrt(w)[:, None], w @ Y / w.sum()
+    phi = (kernel(X, Z) + CONSTANT * h) @ whitened
+    ridge = np.sqrt(np.exp(log_noise) * h) * np.eye(phi.shape[1])
+    stacked = np.vstack([root * phi, ridge])
+    right = np.vstack([root * (Y - mean), np.zeros((phi.shape[1], Y.shape[1]))])
+    b = np.linalg.lstsq(stacked, right, rcond=None)[0]
+    return phi @ b + mean
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("noise", [0.3, 1e-3])
+def test_it_solves_the_normal_equations(name, noise):
+    kernel, (X, Y, w) = KERNELS[name], problem(outputs=2)
+    Z, log_noise = X[::6], float(np.log(noise))
+    machine = LandmarkRidge(kernel, Z, X, log_noise)
+    # Single precision for much noise, double for little.
+    assert machine.precision == (np.float32 if noise > 0.1 else np.float64)
+    model = machine.solve(Target(Y, w), tolerance=1e-7)
+    wanted = solved(kernel, Z, X, Y, w, log_noise, JITTER[machine.precision])
+    found = model.predict(kernel(X, Z))
+    assert np.abs(found - wanted).max() < (2e-3 if noise > 0.1 else 1e-5) * np.abs(wanted).max()
+
+
+def test_kernel_values_may_be_computed_anew():
+    X, Y, w = problem()
+    kernel, target = KERNELS["smooth"], Target(Y, w)
+    kept = LandmarkRidge(kernel, X[:40], X, -4.0).solve(target)
+    streamed = LandmarkRidge(kernel, X[:40], X, -4.0, keep=False).solve(target)
+    assert np.allclose(kept.coefficients, streamed.coefficients, rtol=1e-8, atol=1e-10)
+
+
+def test_a_weight_of_two_is_two_rows():
+    X, Y, _ = problem(100)
+    kernel, Z = KERNELS["smooth"], X[:30]
+    w = np.ones(100)
+    w[:20] = 2.0
+    weighted = LandmarkRidge(kernel, Z, X, -3.0).solve(Target(Y, w), tolerance=1e-9)
+    again = np.r_[np.arange(100), np.arange(20)]
+    repeated = LandmarkRidge(kernel, Z, X[again], -3.0)
+    twice = repeated.solve(Target(Y[again], np.ones(120)), tolerance=1e-9)
+    K = kernel(X, Z)
+    assert np.allclose(weighted.predict(K), twice.predict(K), atol=1e-6)
+
+
+def test_rows_of_no_weight_have_no_say():
+    X, Y, w = problem()
+    w[200:] = 0.0
+    Y[200:] = 1e3
+    machine = LandmarkRidge(KERNELS["smooth"], X[:40], X, -3.0)
+    found = machine.solve(Target(Y, w)).predict(KERNELS["smooth"](X[200:], X[:40]))
+    assert np.abs(found).max() < 10
+
+
+def test_a_start_near_the_answer_saves_steps(monkeypatch):
+    X, Y, w = problem(2000)
+    machine = LandmarkRidge(KERNELS["smooth"], X[:100], X, -3.0)
+    without = w.copy()
+    without[:100] = 0.0
+    near = machine.solve(Target(Y, without))
+    steps = []
+    system = machine._system
+    monkeypatch.setattr(machine, "_system", lambda *given: steps.append(1) or system(*given))
+    cold = machine.solve(Target(Y, w))
+    from_nothing = len(steps)
+    warm = machine.solve(Target(Y, w), near)
+    assert len(steps) - from_nothing < from_nothing
+    K = KERNELS["smooth"](X, X[:100])
+    assert np.abs(cold.predict(K) - warm.predict(K)).mean() < 1e-3
+
+
+def test_equal_landmarks_do_no_harm():
+    X, Y, w = problem()
+    Z = np.vstack([X[:40], X[:40]])
+    kernel = KERNELS["smooth"]
+    doubled = LandmarkRidge(kernel, Z, X, -3.0).solve(Target(Y, w), tolerance=1e-7)
+    single = LandmarkRidge(kernel, X[:40], X, -3.0).solve(Target(Y, w), tolerance=1e-7)
+    found, wanted = doubled.predict(kernel(X, Z)), single.predict(kernel(X, X[:40]))
+    assert np.abs(found - wanted).max() < 1e-3
+
+
+def test_rows_too_far_for_single_precision():
+    X, Y, w = problem()
+    X[0] = 1e25
+    machine = LandmarkRidge(KERNELS["smooth"], X[1:40], X, -1.0)
+    assert np.isfinite(machine.solve(Target(Y, w)).coefficients).all()
