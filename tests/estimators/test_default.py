@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_classification
 
 from kernalign import (
     Gaussian,
@@ -151,3 +152,17 @@ def test_odd_responses_have_a_curve(y):
     response = choose_response(X, y, np.ones(20))
     assert np.isfinite(response.forward(y)).all()
     np.testing.assert_allclose(response.back(response.forward(y)), y, rtol=1e-6)
+
+
+def test_class_weights_move_predictions_towards_the_rare_class():
+    """A costly row is not many equal rows, which would be evidence of little noise."""
+    X, y = make_classification(
+        700, 6, n_informative=4, weights=[0.93], class_sep=0.8, flip_y=0.02, random_state=3
+    )
+    recalls, kernels = [], []
+    for weights in (None, "balanced"):
+        model = KernelClassifier(class_weight=weights).fit(X[:300], y[:300])
+        kernels.append(model.kernel_)
+        recalls.append(np.mean(model.predict(X[300:])[y[300:] == 1] == 1))
+    assert recalls[1] > recalls[0] + 0.05
+    assert kernels[0] == kernels[1]

@@ -50,7 +50,7 @@ def fit_landmarked(
     X, target = problem.X, problem.target
     progress = current()
     costs = _planned(progress, problem, number)
-    learner = clone(search).fit_target(X, target, problem.feature_names)
+    learner = clone(search).fit_target(X, problem.unweighted_classes, problem.feature_names)
     progress.tick("kernel", costs.search)
     few = rows_in_proportion(target, TUNED_ROWS, generator(0))
     tuned, size = tuned_noise(learner, problem.rows(few), C)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,15 @@ class Problem:
     def remote(self) -> bool:
         """Whether the rows are not in memory."""
         return not as_rows(self.X).in_memory
+
+    @cached_property
+    def unweighted_classes(self) -> Target:
+        """The target without the weights of classes.
+
+        Weights say how much errors of a class cost. A row that costs much is not many equal rows,
+        which would be evidence of little noise.
+        """
+        return replace(self.target, weight=self.weight)
 
     @cached_property
     def seen(self) -> Seen:

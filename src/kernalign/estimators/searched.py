@@ -29,6 +29,7 @@ from kernalign.machines.tuned_ridge import (
     MOST_STEPS,
     SolvedRidge,
     TunedRidge,
+    ridge_at,
     solved_ridge,
     tuned_ridge,
 )
@@ -126,7 +127,7 @@ def fit_searched(
     """
     progress = current()
     costs = _planned(progress, problem, len(folds or ()))
-    learner = clone(search).fit_target(problem.X, problem.target, problem.feature_names)
+    learner = clone(search).fit_target(problem.X, problem.unweighted_classes, problem.feature_names)
     progress.tick("kernel", costs[0])
     of_folds = learner.for_folds()
 
@@ -140,7 +141,7 @@ def fit_searched(
         rows = problem.rows(train)
         found = _as_learned(learner)
         if nested:
-            found = of_folds.learn(rows.X, rows.target, rows.feature_names)
+            found = of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
         solved = _machine(found, rows, C)
         K = found.kernel(problem.X[test], rows.X)
         outputs = _flat(solved.model.predict(K))
@@ -189,13 +190,16 @@ def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Traine
 
 def tuned_noise(learner: KernelSearch, rows: Problem, C: float | None) -> tuple[TunedRidge, float]:
     """The machine on some rows with its noise tuned, and the mean diagonal of the kernel there."""
-    target = rows.target
+    target = rows.unweighted_classes
     K = learner.kernel_(rows.X)
-    size = float(target.weight @ np.diagonal(K)) / target.total
+    size = float(rows.target.weight @ np.diagonal(K)) / rows.target.total
     codes = target.codes if target.classes else None
     log_noise = np.log(learner.noise_ if C is None else 1 / (C * size))
     steps = MOST_STEPS if C is None else 0
-    return tuned_ridge(K, target, float(log_noise), codes, steps), size
+    tuned = tuned_ridge(K, target, float(log_noise), codes, steps)
+    if (rows.target.weight != target.weight).any():
+        tuned = ridge_at(K, rows.target, tuned.log_noise)
+    return tuned, size
 
 
 def _machine(found: Learned, rows: Problem, C: float | None) -> SolvedRidge:
