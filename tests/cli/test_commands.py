@@ -47,7 +47,7 @@ def run(capsys, *argv):
 
 def test_fit_saves_a_model_that_python_can_use(shop):
     model, table = load(shop / "m.kern"), flowers()
-    assert isinstance(model[-1], KernelClassifier)
+    assert isinstance(model, KernelClassifier)
     assert model.score(table[["length", "width"]], table["kind"]) > 0.8
     notes = read_header(shop / "m.kern")["notes"]
     assert notes["target"] == "kind"
@@ -79,9 +79,9 @@ def test_regression_from_numbers_and_by_request(tmp_path, capsys):
     code, out, _ = run(capsys, "fit", path, "--target", "y", "-o", model, "--json")
     assert code == 0
     assert json.loads(out)["task"] == "regression"
-    assert isinstance(load(model)[-1], KernelRegressor)
+    assert isinstance(load(model), KernelRegressor)
     run(capsys, "fit", path, "--target", "count", "-o", model, "--task", "regression", "-q")
-    assert isinstance(load(model)[-1], KernelRegressor)
+    assert isinstance(load(model), KernelRegressor)
 
 
 def test_json_is_one_object_of_plain_numbers(tmp_path, capsys):
@@ -97,16 +97,15 @@ def test_json_is_one_object_of_plain_numbers(tmp_path, capsys):
     assert said["kernels"][0]["weight"] > 0
 
 
-def test_encode_deals_with_text_and_gaps_and_is_kept(tmp_path, capsys):
+@pytest.mark.parametrize("words", [[], ["--encode"], ["--learner", "ca"], ["--learner", "du"]])
+def test_tables_are_taken_as_they_are(words, tmp_path, capsys):
     table = flowers(40)
     table["colour"] = np.where(table["length"] > 0, "red", "white")
     table.loc[[3, 5], "width"] = np.nan
     table.loc[7, "colour"] = None
     table.to_csv(tmp_path / "t.csv", index=False)
     model = tmp_path / "m.kern"
-    code, out, err = run(
-        capsys, "fit", tmp_path / "t.csv", "--target", "kind", "--encode", "-o", model
-    )
+    code, out, err = run(capsys, "fit", tmp_path / "t.csv", "--target", "kind", *words, "-o", model)
     assert code == 0, err
     new = table.drop(columns="kind").iloc[:4].copy()
     new.loc[0, "colour"] = "never seen"
@@ -141,7 +140,7 @@ def test_intervals_and_sets_are_the_models(shop, tmp_path, capsys):
     words = ("--interval", "0.8", "-o", out_path)
     run(capsys, "predict", shop / "m.kern", shop / "flowers.csv", *words)
     model, X = load(shop / "m.kern"), flowers()[["length", "width"]]
-    sets = model[-1].predict_set(model[:-1].transform(X), 0.8)
+    sets = model.predict_set(X, 0.8)
     named = [" | ".join(model.classes_[row]) for row in sets]
     assert pd.read_csv(out_path)["set"].tolist() == named
     table = flowers().drop(columns="kind")
@@ -151,7 +150,7 @@ def test_intervals_and_sets_are_the_models(shop, tmp_path, capsys):
     found = pd.read_csv(out_path)
     assert found.columns.tolist() == ["prediction", "low", "high"]
     model = load(tmp_path / "r.kern")
-    wanted = model[-1].predict_interval(model[:-1].transform(table[["length"]]), 0.8)
+    wanted = model.predict_interval(table[["length"]], 0.8)
     np.testing.assert_allclose(found[["low", "high"]], wanted, rtol=1e-9)
     code, _, err = run(capsys, "predict", shop / "m.kern", "t.csv", "--interval", "90")
     assert code == 2
@@ -205,18 +204,15 @@ def with_gap_in_target(table):
 
 
 MISTAKES = [
-    ([], with_gap, 3, ["Column 'width' is empty in row 5", "--encode"]),
-    ([], changed(city="Bonn"), 3, ["Column 'city' holds text ('Bonn' in row 1)", "--drop city"]),
     ([], with_gap_in_target, 3, ["The target 'kind' is empty in 2 rows (the first is row 5)"]),
     ([], changed(kind="rose"), 3, ["The target 'kind' has one value only, 'rose'"]),
-    ([], changed(width=np.inf), 3, ["Column 'width' is infinite in 30 rows"]),
+    ([], changed(width=np.inf), 3, ["Column 'width' cannot be used: it is infinite in rows 0, 1"]),
     (["--target", "knid"], changed(), 3, ["Did you mean 'kind'?", "'length', 'width', 'kind'"]),
     (["--drop", "no"], changed(), 3, ["--drop names a column 'no'"]),
     (["--drop", "width", "--drop", "length"], changed(), 3, ["no column beside the target"]),
     (["--task", "regression"], changed(), 3, ["holds text", "a regression needs numbers"]),
     (["--learner", "best"], changed(), 2, ["invalid choice: 'best'"]),
     (["-o", "no/where.kern"], changed(), 5, ["there is no folder no"]),
-    (["--encode"], changed(empty=np.nan), 3, ["Column 'empty' is empty", "--drop empty"]),
 ]
 
 
@@ -240,11 +236,14 @@ def test_identifiers_are_told_apart_from_categories(tmp_path, capsys):
     table = flowers(60)
     table["name"] = [f"flower {i}" for i in range(60)]
     table.to_csv(tmp_path / "t.csv", index=False)
-    words = ["fit", tmp_path / "t.csv", "--target", "kind", "-o", tmp_path / "m", "--encode"]
+    words = ["fit", tmp_path / "t.csv", "--target", "kind", "-o", tmp_path / "m.kern"]
     code, _, err = run(capsys, *words)
-    assert code == 3
-    assert "60 different texts in 60 rows" in err
-    assert "--drop name" in err
+    assert code == 0
+    assert "Note: Text and identifiers are left out: 'name' (60 different texts in 60 rows)" in err
+    # A column that the model does not use need not be there.
+    table.drop(columns=["name", "kind"]).to_csv(tmp_path / "new.csv", index=False)
+    code, out, err = run(capsys, "predict", tmp_path / "m.kern", tmp_path / "new.csv")
+    assert (code, len(out.splitlines())) == (0, 61)
 
 
 def test_demo_without_pandas_names_the_extra_and_makes_no_folder(tmp_path, capsys, monkeypatch):
@@ -283,8 +282,8 @@ def test_files_that_cannot_be_read(shop, tmp_path, capsys):
 def test_tables_that_do_not_fit_the_model(shop, tmp_path, capsys):
     for change, said in [
         (lambda t: t.drop(columns="width"), "The model needs a column 'width'"),
-        (lambda t: t.assign(width="wide"), "Column 'width' holds text ('wide' in row 1), and the"),
-        (with_gap, "Column 'width' is empty in row 5: fill it in, or fit the model with --encode"),
+        (lambda t: t.assign(width="wide"), "Column 'width' cannot be used: it holds text"),
+        (lambda t: t.assign(width=np.inf), "Column 'width' cannot be used: it is infinite"),
     ]:
         change(flowers(30)).to_csv(tmp_path / "t.csv", index=False)
         code, out, err = run(capsys, "predict", shop / "m.kern", tmp_path / "t.csv")

@@ -15,7 +15,7 @@ from kernalign.cli.errors import OutputError, UserError
 from kernalign.cli.fit import check_folder
 from kernalign.persistence import replacing
 from kernalign.plots._axes import COLOURS, axes, plain
-from kernalign.report.comparison import Score, cross_validated, folds_for, tuned_svm
+from kernalign.report.comparison import Indicators, Score, cross_validated, folds_for, tuned_svm
 
 #: What every learner chooses its C from, in three folds inside each fold.
 C_VALUES, INNER = 10.0 ** np.arange(-2, 4), 3
@@ -32,7 +32,8 @@ def run(options: Namespace, console: Console) -> None:
         )
         table = table.sample(options.max_rows, random_state=0).reset_index(drop=True)
     data = tables.labelled(table, options.target, options.task, options.drop)
-    X = models.as_objects(tables.checked_features(data.X, options.encode))
+    X = data.X
+    tables.check_columns(X)
     try:
         folds = folds_for(data.y, data.classification, options.folds)
     except ValueError as problem:
@@ -99,14 +100,12 @@ def compared(
 
 def candidate(name: str, X: Any, classification: bool, options: Namespace) -> Any:
     if name == SVM:
-        before = models.preparation(X, options.encode, not options.no_scale)
         svm = tuned_svm(classification)
-        return svm if before is None else make_pipeline(before, svm)
+        return svm if tables.numbers_only(X) else make_pipeline(Indicators(), svm)
     return models.model(
         X,
         classification,
         name,
-        encode=options.encode,
         scale=not options.no_scale,
         C=C_VALUES,
         cv=INNER,

@@ -21,15 +21,14 @@ def run(options: Namespace, console: Console) -> None:
     check_folder(options.output)
     table = tables.read_table(options.data)
     data = tables.labelled(table, options.target, options.task, options.drop)
-    X = models.as_objects(tables.checked_features(data.X, options.encode))
-    numbers, _ = tables.split_columns(X)
+    X = data.X
+    tables.check_columns(X)
     kinds = f"{data.task} ({data.reason}; --task overrides)"
     console.say(f"{options.data}: {len(X)} rows, {X.shape[1]} features. Task: {kinds}.")
     model = models.model(
         X,
         data.classification,
         options.learner,
-        encode=options.encode,
         scale=not options.no_scale,
     )
     began = time.perf_counter()
@@ -38,9 +37,7 @@ def run(options: Namespace, console: Console) -> None:
     notes = {
         "target": options.target,
         "task": data.task,
-        "columns": list(X.columns),
-        "numbers": numbers,
-        "encoded": options.encode,
+        **needed_columns(model, X),
         "learner": options.learner,
         "rows": len(X),
         "fit_seconds": round(seconds, 3),
@@ -75,6 +72,18 @@ def run(options: Namespace, console: Console) -> None:
         ],
         notes=said,
     )
+
+
+def needed_columns(model: Any, X: Any) -> dict[str, Any]:
+    """The columns that a model needs, which of them must be numbers, and whether any may be empty.
+
+    A model that takes tables checks the cells itself.
+    """
+    columns = getattr(model, "columns_", None)
+    if columns is None:
+        names = [str(name) for name in X.columns]
+        return {"columns": names, "numbers": names, "encoded": False}
+    return {"columns": [c.name for c in columns if c.used], "numbers": [], "encoded": True}
 
 
 def fitted(model: Any, X: Any, y: Any, console: Console) -> list[str]:

@@ -29,7 +29,7 @@ EXAMPLES = """\
 examples:
   kernalign demo
   kernalign fit wine.csv --target cultivar -o wine.kern
-  kernalign fit survey.csv --target bought --encode --drop name -o survey.kern
+  kernalign fit survey.csv --target bought --drop name -o survey.kern
   kernalign predict wine.kern new.csv --interval 0.9 -o predictions.csv
   kernalign report wine.kern --data wine.csv -o report.html
   kernalign compare wine.csv --target cultivar -o compare.png
@@ -269,7 +269,7 @@ def _data_options() -> argparse.ArgumentParser:
     data.add_argument(
         "--encode",
         action="store_true",
-        help="fill empty cells and turn text into columns of 0 and 1, kept with the model",
+        help="for scripts of earlier versions: tables are taken as they are, with it or without",
     )
     data.add_argument("--no-scale", action="store_true", help="keep the units of the columns")
     return data

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
 
-from kernalign.cli.tables import split_columns
+from kernalign.cli.tables import numbers_only
 from kernalign.estimators import KernelClassifier, KernelRegressor
 from kernalign.kernels import FamilyMember, Gaussian
 from kernalign.learners import (
@@ -29,67 +27,37 @@ GRID, RANGE = 20, (0.1, 10.0)
 PENALTIES = (1.0, 100.0)
 
 
-def _grid(X: Any) -> list[FamilyMember]:
+def _grid(spread: float) -> list[FamilyMember]:
     """Gaussians around the spread of the rows, for learners over a list."""
-    spread = float(np.sqrt(np.var(np.asarray(X, dtype=float), axis=0).sum())) or 1.0
     return Gaussian().grid(RANGE[0] * spread, RANGE[1] * spread, GRID)
 
 
-#: Name -> what it is, and how it is made for given rows (None: the estimator's own choice).
-LEARNERS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "auto": ("what the library recommends", lambda X: None),
-    "ca": ("alignment, one bandwidth", lambda X: ContinuousAlignment()),
+#: Name -> what it is, and how it is made for rows of a given spread (None: as the estimator does).
+LEARNERS: dict[str, tuple[str, Callable[[float], Any]]] = {
+    "auto": ("what the library recommends", lambda spread: None),
+    "ca": ("alignment, one bandwidth", lambda spread: ContinuousAlignment()),
     "ca-nd": (
         "alignment, one bandwidth per feature",
-        lambda X: ContinuousAlignment(Gaussian(ard=True), penalty=PENALTIES),
+        lambda spread: ContinuousAlignment(Gaussian(ard=True), penalty=PENALTIES),
     ),
-    "cr": ("regularised risk", lambda X: ContinuousRisk(corrective=True)),
-    "da": ("alignment over a list of kernels", lambda X: DiscreteAlignment(_grid(X))),
-    "d1": ("multiple kernel learning, p = 1", lambda X: LpNormMKL(_grid(X), p=1)),
-    "d2": ("multiple kernel learning, p = 2", lambda X: LpNormMKL(_grid(X), p=2)),
-    "ridge": ("ridge multiple kernel learning", lambda X: RidgeMKL(_grid(X))),
-    "du": ("equal weights", lambda X: UniformWeights(_grid(X))),
+    "cr": ("regularised risk", lambda spread: ContinuousRisk(corrective=True)),
+    "da": ("alignment over a list of kernels", lambda spread: DiscreteAlignment(_grid(spread))),
+    "d1": ("multiple kernel learning, p = 1", lambda spread: LpNormMKL(_grid(spread), p=1)),
+    "d2": ("multiple kernel learning, p = 2", lambda spread: LpNormMKL(_grid(spread), p=2)),
+    "ridge": ("ridge multiple kernel learning", lambda spread: RidgeMKL(_grid(spread))),
+    "du": ("equal weights", lambda spread: UniformWeights(_grid(spread))),
 }
 
 
-def preparation(X: Any, encode: bool, scale: bool) -> Any:
-    """What happens to the columns before a kernel sees them, or None."""
-    numbers, text = split_columns(X)
-    scaler = [StandardScaler()] if scale else []
-    if not encode:
-        return StandardScaler() if scale else None
-    parts = []
-    if numbers:
-        steps = make_pipeline(SimpleImputer(strategy="median"), *scaler)
-        parts.append(("numbers", steps, numbers))
-    if text:
-        words = make_pipeline(
-            SimpleImputer(strategy="constant", fill_value="missing"),
-            OneHotEncoder(handle_unknown="ignore", sparse_output=False),
-        )
-        parts.append(("text", words, text))
-    return ColumnTransformer(parts, verbose_feature_names_out=False)
+def model(X: Any, classification: bool, learner: str, *, scale: bool, **options: Any) -> Any:
+    """An unfitted model of a table as it is.
 
-
-def as_objects(X: Any) -> Any:
-    """Text columns as plain Python strings and None, which all transformers agree on."""
-    _, text = split_columns(X)
-    others = set(text)
-    X = X.astype({name: float for name in X.columns if name not in others})
-    for name in text:
-        column = X[name].astype(object)
-        X[name] = column.where(column.isna(), column.astype(str)).where(~column.isna(), None)
-    return X
-
-
-def model(
-    X: Any, classification: bool, learner: str, *, encode: bool, scale: bool, **options: Any
-) -> Any:
-    """An unfitted pipeline: prepare the columns, learn the kernel, train the machine."""
-    before = preparation(X, encode, scale)
-    rows = X if before is None else before.fit_transform(X)
+    Learners other than "auto" take columns of numbers in the units that they have, so these are
+    scaled before, unless the table has other columns: then every column has units of its own.
+    """
     estimator = KernelClassifier if classification else KernelRegressor
-    last = estimator(LEARNERS[learner][1](rows), **options)
-    if before is None:
-        return last
-    return Pipeline([("prepare", preparation(X, encode, scale)), ("model", last)])
+    scaled = scale and learner != "auto" and numbers_only(X)
+    own = scaled or not numbers_only(X)
+    spread = np.sqrt(X.shape[1]) if own else np.sqrt(np.var(X.to_numpy(float), axis=0).sum())
+    last = estimator(LEARNERS[learner][1](float(spread) or 1.0), **options)
+    return Pipeline([("prepare", StandardScaler()), ("model", last)]) if scaled else last

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from kernalign.cli import models, tables
+from kernalign._warnings import ColumnWarning
+from kernalign.cli import tables
 from kernalign.cli.console import Console
 from kernalign.cli.errors import DataError, ModelError, OutputError
 from kernalign.cli.fit import check_folder
@@ -17,7 +19,11 @@ def run(options: Namespace, console: Console) -> None:
     check_folder(options.output)
     model, notes = opened(options.model)
     X = rows_for(notes, tables.read_table(options.data), options.model)
-    answers = predictions(model, X)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ColumnWarning)
+        answers = predictions(model, X)
+    for line in dict.fromkeys(str(warning.message) for warning in caught):
+        console.warn(f"Note: {line}")
     if options.interval is not None:
         add_interval(answers, model, X, options.interval)
     if options.output is None and not console.as_json:
@@ -61,7 +67,7 @@ def rows_for(notes: dict[str, Any], table: Any, path: str) -> Any:
     )
     if not listed or not isinstance(encoded, bool) or not set(numbers) <= set(columns):
         raise ModelError(f"{path} does not say, as 'kernalign fit' does, which columns it needs.")
-    return models.as_objects(tables.for_prediction(table, columns, numbers, encoded))
+    return tables.for_prediction(table, columns, numbers, encoded)
 
 
 def predictions(model: Any, X: Any) -> Any:

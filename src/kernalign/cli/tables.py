@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from kernalign._warnings import ColumnWarning
 from kernalign.cli.errors import DataError, UserError
+from kernalign.tables import Columns
 
 #: Whole numbers with at most this many values count as classes.
 MOST_CLASSES = 20
@@ -153,43 +156,20 @@ def _task(column: Any, task: str, target: str) -> tuple[str, str]:
     return "regression", f"{target!r} holds {values} different numbers"
 
 
-def checked_features(X: Any, encode: bool) -> Any:
-    """Features that the model can use, or a sentence naming the column and what to do."""
-    numbers, text = split_columns(X)
-    doubled = X.columns[X.columns.duplicated()]
-    if len(doubled):
-        raise DataError(f"Two columns are called {doubled[0]!r}: rename one of them.")
-    _refuse_infinite(X, numbers)
-    for name in text:
-        kind = X[name].dtype.kind
-        if kind in "Mm":
-            raise DataError(
-                f"Column {name!r} holds dates: turn them into numbers (days, year, month), or "
-                f"leave it out with --drop {name}."
-            )
-        if not encode:
-            raise DataError(
-                f"Column {name!r} holds {_example(X[name])}, and numbers are needed: add --encode, "
-                "which makes a column of 0 and 1 for each value, or leave it out with "
-                f"--drop {name}."
-            )
-    for name in X.columns:
-        empty = X[name].isna()
-        if empty.all():
-            raise DataError(f"Column {name!r} is empty: leave it out with --drop {name}.")
-        if empty.any() and not encode:
-            raise DataError(
-                f"Column {name!r} is empty in {_rows(empty)}: fill it in, or add --encode, which "
-                "puts the median in place of missing numbers and 'missing' in place of text."
-            )
-    for name in text:
-        values = _distinct(X[name], name)
-        if values > 50 and values > len(X) / 2:
-            raise DataError(
-                f"Column {name!r} has {values} different texts in {len(X)} rows, like a name or an "
-                f"identifier: leave it out with --drop {name}."
-            )
-    return X
+def check_columns(X: Any) -> None:
+    """Say what is wrong with the columns before the work, not after it."""
+    with warnings.catch_warnings():
+        # The fit says it.
+        warnings.simplefilter("ignore", ColumnWarning)
+        try:
+            Columns.of(X)
+        except ValueError as problem:
+            raise DataError(str(problem)) from None
+
+
+def numbers_only(X: Any) -> bool:
+    """Whether every column holds numbers, and no cell is empty."""
+    return all(dtype.kind in "biuf" for dtype in X.dtypes) and not bool(X.isna().any(axis=None))
 
 
 def _refuse_infinite(X: Any, numbers: Sequence[str]) -> None:
@@ -197,15 +177,6 @@ def _refuse_infinite(X: Any, numbers: Sequence[str]) -> None:
         infinite = np.isinf(X[name].to_numpy(dtype=float, na_value=np.nan))
         if infinite.any():
             raise DataError(f"Column {name!r} is infinite in {_rows(infinite)}: mend these cells.")
-
-
-def split_columns(X: Any) -> tuple[list[str], list[str]]:
-    """Names of the columns of numbers (or true/false), and of all others."""
-    is_number = [dtype.kind in "biuf" for dtype in X.dtypes]
-    pairs = list(zip(X.columns, is_number, strict=True))
-    return [name for name, number in pairs if number], [
-        name for name, number in pairs if not number
-    ]
 
 
 def for_prediction(
@@ -227,7 +198,7 @@ def for_prediction(
             if empty.any():
                 raise DataError(
                     f"Column {name!r} is empty in {_rows(empty)}: fill it in, or fit the model "
-                    "with --encode, which then fills cells here as it did there."
+                    "with the learner 'auto', which takes tables with empty cells."
                 )
     return X.astype(dict.fromkeys(numbers, float))
 
