@@ -129,12 +129,17 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         record; `history_` has the kernels that the search compared. If a sample of many rows
         selected the kernel, its records come first, then those of the machines.
     cv_error_, cv_error_std_ : float
-        Error on held-out rows, and its standard error. In the default fit, each fold searches its
-        own kernel on its training rows. In other fits, each fold (or part of the hold-out set) is
-        judged by the choice that the others would have made, so that no row has a say in the
-        choice that it judges. (The values of C at which a squared hinge is tried are placed by
-        all.) If C is a number and there is one learner, it is the error of that fit. Rows count by
-        `sample_weight`; NaN if fewer than two classes have rows to hold out.
+        Error of the whole procedure on rows that it has not seen, and its standard error. In the
+        default fit, each fold searches its own kernel on its training rows. In other fits, the rows
+        of a fold are judged in parts, each by the choice that the other parts of the fold would
+        have made: no row has a say in the choice that judges it, and none trained a machine that
+        takes part in it. A choice by fewer rows is a little worse than the one that is made, so
+        that the error is rather too large than too small. Rows count by `sample_weight`.
+    cv_error_interval_ : (float, float)
+        Holds the error of the fitted model on new rows with a confidence of 95 %.
+    cv_error_unknown_ : str
+        Why `cv_error_` or its interval is NaN: `nested=False`, folds of a single row, too few rows,
+        or fewer than two classes with rows to hold out. Empty if they are known.
     scores_ : Scores
         Of held-out rows; what `predict_set` works with.
     classes_ : array
@@ -229,7 +234,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
             def errors(index: IntArray, outputs: Array) -> Array:
                 return (predicted_codes(outputs) != problem.y[index]).astype(float)
 
-            error = found.error(errors, problem.weight, problem.groups)
+            row_errors = found.errors(errors, problem.weight, problem.groups, shares=True)
+            fitted = searched_attributes(found, row_errors, nested=self.nested)
             held_out = [(part.index, part.outputs) for part in found.held_out]
             if problem.groups is not None and found.held_out:
                 # A row that is left out has others of its group to tell its class.
@@ -237,7 +243,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
             else:
                 left_out = found.left_out.copy()
                 left_out[~_not_alone(problem.target.codes)] = np.nan
-            return searched_attributes(found, error), problem, left_out, held_out
+            return fitted, problem, left_out, held_out
         fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
         if chosen.places:
             known = np.isfinite(chosen.held_out.reshape(len(problem), -1)).all(axis=1)

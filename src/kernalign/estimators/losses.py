@@ -22,10 +22,12 @@ class Loss:
 
     error : (y, outputs) what is reported.
     deciding : (y, outputs, weight) what decides, on all the rows that have a say.
+    shares : whether an error is 0 or 1.
     """
 
     error: Callable[[Array, Array], Array]
     deciding: Callable[[Array, Array, Array], Array]
+    shares: bool = False
 
 
 def predicted_codes(decision: Array) -> Array:
@@ -67,4 +69,4 @@ def numbers_loss(units: Any = 1.0) -> Loss:
     return Loss(lambda y, outputs: squared(y, outputs, units), deciding)
 
 
-CLASSES = Loss(zero_one, calibrated_brier)
+CLASSES = Loss(zero_one, calibrated_brier, shares=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning, find_stack_level
+from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.preselection import Preselection
 from kernalign.estimators.selection import Selection, path_records
 from kernalign.estimators.stages import Stages
@@ -30,9 +31,9 @@ def kernel_attributes(learner: Learner) -> dict[str, Any]:
 
 
 def choice_attributes(
-    stages: Stages, chosen: Selection, sample: Preselection | None, unit: float
+    stages: Stages, chosen: Selection, sample: Preselection | None, unit: float, *, nested: bool
 ) -> dict[str, Any]:
-    """`C_`, `cv_results_`, `path_`, `cv_error_` and `cv_error_std_`.
+    """`C_`, `cv_results_`, `path_`, and `cv_error_` with what is known of it.
 
     sample : how a sample of many rows decided between several kernels, if it did.
     unit : of the error, in which it is reported.
@@ -43,7 +44,6 @@ def choice_attributes(
         honest = sample.selection.honest
     with np.errstate(over="ignore"):
         scale = np.float64(unit)
-        error, deviation = (float(value * scale) for value in honest)
         errors = chosen.errors[chosen.candidate] * scale
     before = [] if sample is None else path_records(sample.stages, sample.selection, unit)
     return {
@@ -54,8 +54,7 @@ def choice_attributes(
             "loss": chosen.losses[chosen.candidate],
         },
         "path_": before + path_records(stages, chosen, unit),
-        "cv_error_": error,
-        "cv_error_std_": deviation,
+        **(honest if nested else RowErrors.none(NOT_NESTED)).estimate(unit).attributes(),
     }
 
 
@@ -78,6 +77,7 @@ def without_choice(stages: Stages, values: Array) -> Selection:
     C = float(values[np.argmin(np.abs(np.log(values)))])
     unknown = {candidate: np.array([np.nan])}
     nan = (float("nan"), float("nan"))
+    alignments, honest = {candidate: nan}, RowErrors.none(NOT_HELD_OUT)
     return Selection(
-        candidate, C, np.array([C]), {}, unknown, unknown, {candidate: nan}, np.empty(0), nan
+        candidate, C, np.array([C]), {}, unknown, unknown, alignments, np.empty(0), honest
     )

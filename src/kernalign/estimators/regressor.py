@@ -16,6 +16,7 @@ from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, is_integer
 from kernalign.estimators.base import shows_progress
+from kernalign.estimators.error import RowErrors
 from kernalign.estimators.folds import Split, group_folds, number_folds, splits_of_used_rows
 from kernalign.estimators.intervals import (
     PredictsIntervals,
@@ -117,7 +118,7 @@ feature_names_in_ :
     certainty_ : Certainty
         What `predict(X, return_std=True)`, `predict_interval` and `predict_quantiles` work with:
         the Gaussian process, and the residuals of held-out rows.
-    cv_error_, cv_error_std_ : float
+    cv_error_, cv_error_std_, cv_error_interval_, cv_error_unknown_ :
         As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
         from a sample of all rows. For several responses it is the mean of their squared errors, as
         scikit-learn's `mean_squared_error` averages them: a response of large numbers weighs most.
@@ -203,7 +204,8 @@ feature_names_in_ :
             def errors(index: IntArray, outputs: Array) -> Array:
                 return squared_errors(response.back(outputs), y[index])
 
-            fitted = searched_attributes(found, found.error(errors, weight, together))
+            row_errors = found.errors(errors, weight, together, shares=False)
+            fitted = searched_attributes(found, row_errors, nested=self.nested)
             fitted["certainty_"] = searched_certainty(found, scaled, weight, nested=self.nested)
         else:
             fitted, response = self._selected(problem, machines, folds, response, y)
@@ -238,9 +240,11 @@ feature_names_in_ :
             outputs = chosen.held_out[known]
             response = response.smeared(problem.y[known] - outputs)
             errors = squared_errors(response.back(outputs), y[known])
-            share = problem.weight[known] / problem.weight[known].sum()
-            fitted["cv_error_"] = float(share @ errors)
-            fitted["cv_error_std_"] = float(np.std(errors) / np.sqrt(max(len(errors) - 1, 1)))
+            if self.nested:
+                at = np.flatnonzero(known)
+                alone = at if problem.groups is None else problem.groups[at]
+                row_errors = RowErrors(errors, problem.weight[at], alone, shares=False)
+                fitted |= row_errors.estimate().attributes()
         fitted["certainty_"] = selected_certainty(
             fitted, chosen.held_out, problem, nested=self.nested
         )

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from kernalign._progress import Progress, current
 from kernalign._threads import map_tasks
 from kernalign._typing import Array, IntArray
+from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.folds import Split
 from kernalign.estimators.outcome import kernel_attributes
 from kernalign.estimators.problem import Problem
@@ -87,29 +88,18 @@ class Searched:
             outputs[part.index] = part.outputs
         return outputs
 
-    def error(self, errors: Any, weight: Array, groups: Any = None) -> tuple[float, float]:
-        """Weighted mean of errors(index, outputs) over held-out rows, and its standard error.
+    def errors(self, of_rows: Any, weight: Array, groups: Any, *, shares: bool) -> RowErrors:
+        """Errors of held-out rows, of_rows(index, outputs), whose folds searched by themselves.
 
-        groups : of rows whose errors are not independent.
+        groups : of rows whose errors are not independent, or None.
+        shares : whether an error is 0 or 1.
         """
         if not self.held_out:
-            return float("nan"), float("nan")
-        found = np.concatenate([errors(part.index, part.outputs) for part in self.held_out])
+            return RowErrors.none(NOT_HELD_OUT)
+        found = np.concatenate([of_rows(part.index, part.outputs) for part in self.held_out])
         index = np.concatenate([part.index for part in self.held_out])
-        of_rows = weight[index]
-        share = of_rows / of_rows.sum()
-        # Errors of a response of any size.
-        size = float(np.abs(found).max()) or 1.0
-        if not np.isfinite(size):
-            return size, size
-        mean = float(share @ (found / size))
-        if groups is not None:
-            number, group = np.unique(groups[index], return_inverse=True)
-            sums = np.bincount(group, share * (found / size - mean))
-            spread = float(sums @ sums) * len(number) / max(len(number) - 1, 1)
-            return mean * size, float(np.sqrt(spread)) * size
-        spread = float(share @ (found / size - mean) ** 2)
-        return mean * size, float(np.sqrt(spread / max(len(found) - 1, 1))) * size
+        unit = index if groups is None else np.asarray(groups)[index]
+        return RowErrors(found, weight[index], unit, shares)
 
 
 def fit_searched(
@@ -219,9 +209,10 @@ def _flat(outputs: Array) -> Array:
     return outputs[:, 0] if outputs.ndim == 2 and outputs.shape[1] == 1 else outputs
 
 
-def searched_attributes(found: Searched, error: tuple[float, float]) -> dict[str, Any]:
+def searched_attributes(found: Searched, errors: RowErrors, *, nested: bool) -> dict[str, Any]:
     """Fitted attributes by name, as of other fits."""
-    mean, deviation = error
+    mean = errors.estimate().mean
+    known = errors if nested else RowErrors.none(NOT_NESTED)
     record = {
         "learner": found.learner,
         "machine": MACHINE,
@@ -239,7 +230,6 @@ def searched_attributes(found: Searched, error: tuple[float, float]) -> dict[str
         "C_": found.C,
         "cv_results_": {"C": np.array([found.C]), "error": one, "loss": one},
         "path_": [record],
-        "cv_error_": mean,
-        "cv_error_std_": deviation,
+        **known.estimate().attributes(),
         "solver_": found.solver,
     }

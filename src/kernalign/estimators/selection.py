@@ -14,6 +14,7 @@ import numpy as np
 
 from kernalign._progress import current
 from kernalign._typing import Array
+from kernalign.estimators.error import ALONE, RowErrors
 from kernalign.estimators.folds import Split
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.problem import Problem
@@ -21,7 +22,7 @@ from kernalign.estimators.stages import Candidate, Stages
 
 #: Relative rounding that a comparison with a standard error forgives.
 ROUNDING = 1e-9
-#: Parts of the rows of a single split.
+#: Parts of the rows of a fold, each judged by the choice of the others.
 PARTS = 5
 
 
@@ -59,8 +60,7 @@ class Selection:
         candidate's kernel.
     held_out : outputs of the choice for each row, from the fold that held it out; NaN where a row
         was never held out.
-    honest : mean error, and its standard error, of folds under the choice that the other folds
-        would have made: no row has a say in the choice that it judges.
+    honest : errors of held-out rows under choices that they had no say in.
     known : what training on all rows can start from.
     """
 
@@ -72,7 +72,7 @@ class Selection:
     errors: dict[Candidate, Array]
     alignments: dict[Candidate, tuple[float, float]]
     held_out: Array
-    honest: tuple[float, float]
+    honest: RowErrors
     known: Any = None
 
 
@@ -81,6 +81,7 @@ class Folds:
     """Rows that each fold held out, by position, label and weight, and what was said of them.
 
     weights : by which rows decide, those of classes included; given : by which errors are reported.
+    groups : of all rows, none of which is divided, or None.
     """
 
     rows: list[Any]
@@ -89,6 +90,7 @@ class Folds:
     given: list[Array]
     held: dict[Candidate, Held]
     loss: Loss
+    groups: Any = None
 
     def choose(self, folds: Sequence[int], judged: Any = ()) -> Choice | None:
         """The first kernel no worse than the best by more than a standard error of the difference.
@@ -136,45 +138,35 @@ class Folds:
         mean: Array = total / sum(self.given[f].sum() for f in folds)
         return mean
 
-    def honest(self) -> tuple[float, float]:
-        """Mean error of folds under the choice of the others, and its standard error.
+    def honest(self) -> RowErrors:
+        """Errors of rows under the choice that other rows of their fold would have made.
 
-        The rows of a single split are cut into parts that judge each other's choice in the same
-        way.
+        No row has a say in the choice that judges it, neither by its own loss nor through a machine
+        that it trained: the machines of a fold have seen none of the fold's rows. Rows of other
+        folds must not choose, because their machines have learned from the row that is judged.
         """
-        number = len(self.weights)
-        if number == 1:
-            parts = self._in_parts()
-            return parts.honest() if len(parts.weights) > 1 else (float("nan"), float("nan"))
-        means = []
-        for f in range(number):
-            choice = self.choose([g for g in range(number) if g != f], self.rows[f])
-            if choice is None:
-                return float("nan"), float("nan")
-            place = choice.places[choice.candidate]
-            means.append(self.mean_errors(choice.candidate, [f])[place])
-        sizes = np.array([weight.sum() for weight in self.given])
-        share = sizes / sizes.sum()
-        mean = float(share @ means)
-        spread = float(share @ (np.array(means) - mean) ** 2)
-        return mean, float(np.sqrt(spread / (number - 1)))
-
-    def _in_parts(self) -> Folds:
-        """One split as several, of random rows."""
-        ((rows,), (y,), (weight,), (given,)) = self.rows, self.labels, self.weights, self.given
-        order = np.random.default_rng(0).permutation(len(weight))
-        parts = np.array_split(order, min(PARTS, len(weight)))
-        held = {
-            candidate: Held(
-                outputs=[held.outputs[0][:, part] for part in parts],
-                errors=[held.errors[0][:, part] for part in parts],
-            )
-            for candidate, held in self.held.items()
-        }
-        r, labels, weights, of_user = (
-            [values[part] for part in parts] for values in (rows, y, weight, given)
+        values, weight, units = [], [], []
+        for f, rows in enumerate(self.rows):
+            of_fold = rows if self.groups is None else self.groups[rows]
+            own = np.unique(of_fold)
+            parts = np.array_split(np.random.default_rng(f).permutation(own), min(PARTS, len(own)))
+            for part in parts if self._several() else [own]:
+                judged = np.isin(of_fold, part)
+                choice = self.choose([f], rows[judged]) if self._several() else self.choose([f])
+                if choice is None:
+                    return RowErrors.none(ALONE)
+                place = choice.places[choice.candidate]
+                values.append(self.held[choice.candidate].errors[f][place, judged])
+                weight.append(self.given[f][judged])
+                units.append(of_fold[judged])
+        return RowErrors(
+            np.concatenate(values), np.concatenate(weight), np.concatenate(units), self.loss.shares
         )
-        return Folds(r, labels, weights, of_user, held, self.loss)
+
+    def _several(self) -> bool:
+        """Whether there is anything to choose from."""
+        held = next(iter(self.held.values()))
+        return len(self.held) > 1 or len(held.outputs[0]) > 1
 
 
 def select(
@@ -182,7 +174,8 @@ def select(
 ) -> Selection:
     """The simplest kernel that is as good as the best, with its machine and C of smallest loss."""
     values = np.sort(values)
-    found = Folds([], [], [], [], {candidate: Held() for candidate in stages.candidates}, loss)
+    held_of = {candidate: Held() for candidate in stages.candidates}
+    found = Folds([], [], [], [], held_of, loss, problem.groups)
     tried = known = None
     progress = current()
     for train, test in folds:

@@ -151,6 +151,8 @@ PREDICTOR: dict[str, Kind] = {
     "path_": RECORDS,
     "cv_error_": ANY_NUMBER,
     "cv_error_std_": ANY_NUMBER,
+    "cv_error_interval_": ListOf(ANY_NUMBER, as_tuple=True, least=2, most=2),
+    "cv_error_unknown_": TEXT,
     "solver_": TEXT,
 }
 
