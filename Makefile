@@ -16,7 +16,7 @@ FLOOR_TESTS := tests/tables tests/kernels tests/gram tests/criteria tests/persis
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-floor demo bench paper docs lint format build clean
+.PHONY: help setup test test-slow fuzz test-floor demo bench paper docs lint format build clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,11 @@ test: lint ## lint, then every test but the slow ones
 
 test-slow: $(STAMP) ## the full-size runs
 	$(RUN) -m pytest -m slow
+
+MINUTES ?= 10
+SEED ?= 0
+fuzz: $(STAMP) ## attack files, fits, calls and commands for MINUTES=10 from SEED=0
+	$(ONE_THREAD) $(RUN) -m tests.fuzz $(MINUTES) --seed $(SEED)
 
 # Made anew each time: pip keeps what is newer than the floor. DeprecationWarnings come from packages
 # without a floor, such as a new pyparsing below an old matplotlib.

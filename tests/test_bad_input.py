@@ -663,6 +663,19 @@ def test_an_error_of_a_huge_response_is_no_nan():
     assert np.isfinite(model.predict(X)).all()
 
 
+def test_frequencies_that_overflow():
+    X, y = data()
+    model = KernelClassifier(ContinuousAlignment(Matern(), max_iter=1), solver="fourier")
+    refused(model, 1e-310 * X, y, "solver='fourier'", "frequencies", "solver='nystroem'")
+
+
+def test_a_polynomial_of_a_row_beyond_all_scales():
+    X, _ = data()
+    far = np.array([[1e200, -1e200, 1e300]])
+    kernel = Polynomial(3).resolve(X).at(1.0)
+    assert np.isfinite(kernel(far, X)).all()
+
+
 def test_random_features_of_few_rows_are_few():
     X, y = data()
     model = KernelClassifier(ContinuousAlignment(max_iter=2), solver="fourier").fit(X, y)

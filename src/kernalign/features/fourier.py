@@ -53,7 +53,14 @@ class ExplicitMap(FeatureMap):
             # Each frequency is two features: cosine and sine.
             waves = max(1, round(number / 2 * share / shares.sum()))
             d = member.family.select(np.zeros((1, n_columns))).shape[1]
-            self.frequencies.append(member.family.frequencies(member.sigma, d, waves, rng))
+            with np.errstate(over="ignore"):
+                omega = member.family.frequencies(member.sigma, d, waves, rng)
+            if not np.isfinite(omega).all():
+                raise ValueError(
+                    "solver='fourier' needs frequencies beyond the largest number for kernels as "
+                    f"narrow as {member!r}: scale the features, or use solver='nystroem'."
+                )
+            self.frequencies.append(omega)
         probe = np.zeros((1, n_columns))
         self._n_features = int(sum(part.shape[1] for part in self._parts(probe)))
 

@@ -149,10 +149,15 @@ class Radial(ScalarFamily):
         return self.distance_tiles(np.array([self.unit()]), X, Z)
 
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
-        return self.profile(statistic * (self.unit() / sigma[0]) ** self.power)
+        return self.profile(statistic * self._factor(sigma))
+
+    def _factor(self, sigma: Array) -> float:
+        """From the units of the statistic to those of sigma; what overflows is a large number."""
+        with np.errstate(over="ignore"):
+            return float(np.minimum((self.unit() / sigma[0]) ** self.power, 1e100))
 
     def from_statistic_into(self, out: Array, statistic: Array, sigma: Array) -> None:
-        np.multiply(statistic, (self.unit() / sigma[0]) ** self.power, out=out)
+        np.multiply(statistic, self._factor(sigma), out=out)
         K = self.profile(out)
         if K is not out:
             out[...] = K

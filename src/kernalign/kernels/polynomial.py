@@ -12,6 +12,9 @@ from kernalign.kernels._radial import check_bounds
 from kernalign.kernels.base import SearchSpace
 from kernalign.kernels.structure import ScalarFamily
 
+#: Decimal exponent of the largest kernel value.
+LARGEST_POWER = 150
+
 
 class Polynomial(ScalarFamily):
     """kappa_c(x, x') = ((x'x' / s^2 + c) / (1 + c))^degree, c > 0.
@@ -54,7 +57,10 @@ class Polynomial(ScalarFamily):
         return inner
 
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
-        powers: Array = ((statistic + sigma[0]) / (1 + sigma[0])) ** self.degree
+        # A row beyond all scales of the training data must not overflow.
+        largest = 10.0 ** (LARGEST_POWER / self.degree)
+        base = np.clip((statistic + sigma[0]) / (1 + sigma[0]), -largest, largest)
+        powers: Array = base**self.degree
         return powers
 
     def diag(self, sigma: Array, X: Array) -> Array:

@@ -1,0 +1,69 @@
+"""Run the attacks: python -m tests.fuzz MINUTES [--seed N] [--only NAME ...]
+
+The minutes are shared out among the attacks. Seeds follow each other from the first one, so that a
+run can be taken up where another ended. What is found is printed, and its seed kept in cases.json.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+
+from tests.fuzz import commands, files, fits, sequences
+
+ATTACKS = {"files": files.attack, "fits": fits.attack, "commands": commands.attack}
+CASES = Path(__file__).with_name("cases.json")
+#: Sequences in one go.
+BATCH = 25
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("minutes", type=float)
+    parser.add_argument("--seed", type=int, default=0)
+    names = [*ATTACKS, "sequences"]
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = 0
+    for name in options.only:
+        seconds = 60 * options.minutes / len(options.only)
+        found += run(name, options.seed, seconds)
+    raise SystemExit(1 if found else 0)
+
+
+def run(name, seed, seconds):
+    """Attack for some seconds; the number of cases found."""
+    end, first, bad = time.monotonic() + seconds, seed, []
+    while time.monotonic() < end:
+        if name == "sequences":
+            sequences.run(BATCH, seed)
+            seed += BATCH
+            continue
+        problem = ATTACKS[name](seed)
+        if problem is not None:
+            say(f"{name} {seed}: {problem[:300]}")
+            bad.append(seed)
+        seed += 1
+    say(f"{name}: {len(bad)} of {seed - first} (seeds {first} to {seed - 1})")
+    if bad:
+        keep(name, bad)
+    return len(bad)
+
+
+def say(line):
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def keep(name, seeds):
+    """Add cases to those that every run of the tests tries."""
+    cases = json.loads(CASES.read_text())
+    cases[name] = sorted({*cases.get(name, []), *seeds})
+    CASES.write_text(json.dumps(cases, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

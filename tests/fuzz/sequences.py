@@ -1,0 +1,158 @@
+"""Random sequences of calls on one estimator: its state is that of the last fit that succeeded."""
+
+import pickle
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from sklearn.base import clone
+
+from kernalign import Gaussian, KernelClassifier, KernelRegressor, UniformWeights, load, save
+from kernalign.learners import Learner
+
+LEARNER = UniformWeights([Gaussian().at(1.0), Gaussian().at(3.0)])
+
+
+class _Interrupted(UniformWeights):
+    """A learner that is interrupted while it learns."""
+
+    def learn(self, X, target, feature_names=None):
+        raise KeyboardInterrupt
+
+
+assert issubclass(_Interrupted, Learner)
+
+
+class Calls(RuleBasedStateMachine):
+    """What predictions are, after any sequence of calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.rng = np.random.default_rng(0)
+        self.probe = self.rng.normal(size=(7, 3))
+        self.regression = False
+        self.model = KernelClassifier(LEARNER, C=1.0, cv=2)
+        self.expected = None
+
+    def data(self, n):
+        X = self.rng.normal(size=(n, 3))
+        return X, (X[:, 0] if self.regression else np.arange(n) % 2)
+
+    @precondition(lambda self: self.expected is None)
+    @rule()
+    def become_a_regressor(self):
+        self.regression = True
+        self.model = KernelRegressor(LEARNER, C=1.0, cv=2)
+
+    @rule(n=st.integers(6, 30))
+    def fit(self, n):
+        X, y = self.data(n)
+        self.model.fit(X, y)
+        alone = clone(self.model).fit(X, y)
+        self.expected = alone.predict(self.probe)
+        self.check()
+
+    @rule(kind=st.sampled_from(["nan", "short", "one row", "text", "C"]))
+    def refused_fit(self, kind):
+        X, y = self.data(8)
+        model = self.model
+        before = model.C
+        if kind == "nan":
+            X[2, 1] = np.nan
+        elif kind == "short":
+            y = y[:-1]
+        elif kind == "one row":
+            X, y = X[:1], y[:1]
+        elif kind == "text":
+            X = np.array([["a"] * 3] * 8)
+        else:
+            model.set_params(C=-1.0)
+        try:
+            model.fit(X, y)
+        except ValueError:
+            pass
+        else:
+            assert kind == "text"
+            self.expected = None
+            self.__init__()
+            return
+        finally:
+            model.set_params(C=before)
+        self.check()
+
+    @rule()
+    def interrupted_fit(self):
+        X, y = self.data(10)
+        learner = self.model.learner
+        self.model.set_params(learner=_Interrupted(LEARNER.kernels))
+        try:
+            self.model.fit(X, y)
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise AssertionError("the fit was not interrupted")
+        self.model.set_params(learner=learner)
+        self.check()
+
+    @rule(C=st.sampled_from([0.1, 1.0, 10.0]))
+    def set_params(self, C):
+        self.model.set_params(C=C)
+        self.check()
+
+    @rule()
+    def clone_it(self):
+        assert not hasattr(clone(self.model), "model_")
+        self.check()
+
+    @rule()
+    def pickle_it(self):
+        self.model = pickle.loads(pickle.dumps(self.model))
+        self.check()
+
+    @rule()
+    def save_and_load_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.model = load(save(self.model, Path(folder) / "m.kern"))
+        self.check()
+
+    @precondition(lambda self: self.expected is not None)
+    @rule()
+    def predict_from_threads(self):
+        found = [None] * 4
+
+        def predict(place):
+            found[place] = self.model.predict(self.probe)
+
+        threads = [threading.Thread(target=predict, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for one in found:
+            np.testing.assert_array_equal(one, self.expected)
+
+    def check(self):
+        if self.expected is None:
+            assert not hasattr(self.model, "model_")
+        else:
+            np.testing.assert_array_equal(self.model.predict(self.probe), self.expected)
+
+
+def run(examples, seed=None):
+    """Run so many sequences; raises at the first that is wrong."""
+    wanted = settings(
+        max_examples=examples,
+        stateful_step_count=8,
+        deadline=None,
+        database=None,
+        derandomize=seed is None,
+    )
+    with warnings.catch_warnings():
+        # Random data have nothing to align with, and text has identifiers.
+        warnings.simplefilter("ignore", UserWarning)
+        run_state_machine_as_test(Calls, settings=wanted)
