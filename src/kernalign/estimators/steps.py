@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from kernalign._threads import thread_count
 
 #: Seconds of `_probe` on the machine where the costs below were measured.
 PROBE = 3.5e-3
+#: Seconds for which the machine is tried.
+WHILE = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,23 +53,16 @@ class Costs:
 
 def seconds_here(costs: Sequence[float]) -> float:
     """The time on this machine, as fast and as busy as it is now."""
-    return sum(costs) * _probe() / PROBE * _busy()
-
-
-def _busy() -> float:
-    """Threads that want a processor, for each that there is."""
-    if not hasattr(os, "getloadavg"):
-        return 1.0
-    return max(1.0, (os.getloadavg()[0] + thread_count()) / (os.cpu_count() or 1))
+    return sum(costs) * _probe() / PROBE
 
 
 def _probe() -> float:
-    """Seconds of a few products, exponentials and factorisations; the best of three."""
-    best = np.inf
+    """Seconds of a few products, exponentials and factorisations: their mean for a while, in which
+    everybody who wants the processor has a turn."""
     A = np.random.default_rng(0).normal(size=(200, 200))
-    for _ in range(3):
-        began = time.perf_counter()
+    began, number = time.perf_counter(), 0
+    while time.perf_counter() - began < WHILE:
         for _ in range(3):
             cholesky(np.exp(-(A @ A.T) / 1e3) + 200 * np.eye(200))
-        best = min(best, time.perf_counter() - began)
-    return float(best)
+        number += 1
+    return (time.perf_counter() - began) / number
