@@ -19,7 +19,14 @@ from kernalign._validation import (
     check_weights,
 )
 from kernalign.rows.base import Source
-from kernalign.rows.table import columns_for_fit, dense, encoded, refuse_missing, set_names
+from kernalign.rows.table import (
+    columns_for_fit,
+    dense,
+    encoded,
+    refuse_not_finite,
+    refuse_overflow,
+    set_names,
+)
 
 
 def source_of(X: Any) -> Source | None:
@@ -69,9 +76,10 @@ def _checked(
         columns = columns_for_fit(estimator, X)
         vars(estimator).pop("columns_", None)
         if columns is None:
-            refuse_missing(X)
+            refuse_not_finite(X)
         rows = dense(X) if columns is None else columns.encode(X)
         rows, y = check_labelled_rows(estimator, rows, y, **options)
+        refuse_overflow(rows)
         if columns is not None:
             estimator.columns_ = columns
             set_names(estimator, columns)
@@ -104,7 +112,7 @@ def of_rows(
     if source is None:
         if hasattr(estimator, "columns_"):
             return function(encoded(estimator, X))
-        refuse_missing(X)
+        refuse_not_finite(X)
         return function(check_rows(estimator, dense(X)))
     source.check_columns(estimator, reset=False)
     return source.map(function, width, dtype)

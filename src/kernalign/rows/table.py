@@ -31,7 +31,7 @@ def columns_for_fit(estimator: BaseEstimator, X: Any) -> Columns | None:
             "'categorical_features' and 'kinds' describe the columns of a table or an array in "
             f"memory. Got {type(X).__name__}."
         )
-    if not named and not has_columns(X):
+    if not named and not has_columns(X) and not _is_no_table(X):
         return None
     return Columns.of(X, categorical, kinds)
 
@@ -50,6 +50,11 @@ def _check_asked(estimator: BaseEstimator, categorical: Any, kinds: Any) -> None
             f"The {wrong[0]!r} parameter of {type(estimator).__name__} must be {wrong[1]}. "
             f"Got {wrong[2]!r} instead."
         )
+
+
+def _is_no_table(X: Any) -> bool:
+    """Text, nothing, and frames that are not in memory: `Columns.of` has a sentence about each."""
+    return X is None or isinstance(X, str) or hasattr(X, "collect")
 
 
 def has_columns(X: Any) -> bool:
@@ -81,9 +86,10 @@ def encoded(estimator: Any, X: Any) -> Array:
     name.
     """
     columns: Columns = estimator.columns_
-    if not is_table(X) or (columns.all_numbers and _has_text_names(X)):
+    array = isinstance(X, np.ndarray | list)
+    if array or (columns.all_numbers and _has_text_names(X)):
         _check_feature_names(estimator, X, reset=False)
-    if not hasattr(X, "__len__") or sparse.issparse(X):
+    if sparse.issparse(X):
         raise TypeError(
             f"{type(estimator).__name__} was fitted to a table and predicts for tables. Got "
             f"{type(X).__name__}."
@@ -119,17 +125,35 @@ def dense(X: Any) -> Any:
     return X.toarray()
 
 
-def refuse_missing(X: Any) -> None:
-    """Name the missing cells of an array, and say that a table may have some."""
+def refuse_not_finite(X: Any) -> None:
+    """Name the cells of an array that are not finite; a table may have missing ones."""
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.ndim != 2:
         return
-    empty = np.isnan(X)
-    if not empty.any():
+    if np.isfinite(X).all():
         return
-    places = np.flatnonzero(empty.any(axis=0))
-    shown = [f"column {k} in {rows_of(empty[:, k])}" for k in places]
+    infinite, empty = np.isinf(X), np.isnan(X)
+    if infinite.any():
+        raise ValueError(
+            f"Input X contains infinity: {_cells(infinite)}. Replace infinities by numbers."
+        )
     raise ValueError(
-        f"Input X contains NaN: {listed(shown, most=4)}. In an array it can be an error of a "
+        f"Input X contains NaN: {_cells(empty)}. In an array it can be an error of a "
         "computation. If these cells are missing, pass a table, such as pandas.DataFrame(X): each "
         "column with missing cells then gets a feature that says where they are."
     )
+
+
+def refuse_overflow(rows: Array) -> None:
+    """Differences between two rows must be numbers."""
+    with np.errstate(over="ignore"):
+        wide = np.isinf(rows.max(axis=0) - rows.min(axis=0))
+    if wide.any():
+        raise ValueError(
+            f"Column {int(np.argmax(wide))} of X has numbers whose difference is above the largest "
+            "double: divide it by a number."
+        )
+
+
+def _cells(mask: Any) -> str:
+    shown = [f"column {k} in {rows_of(mask[:, k])}" for k in np.flatnonzero(mask.any(axis=0))]
+    return listed(shown, most=4)
