@@ -19,6 +19,7 @@ from sklearn.utils import assert_all_finite, check_array
 from kernalign._typing import Array, IntArray
 from kernalign._validation import refuse_text
 from kernalign.rows.base import Rows, RowSums, Source
+from kernalign.rows.cluster import computed
 from kernalign.rows.memory import scale_of_columns
 from kernalign.rows.pairs import Pass, Passed, Share, Summary, add
 
@@ -74,7 +75,7 @@ class DaskSource(Source):
             chunks, *given = dask.persist(chunks, *given)
         checks = [dask.delayed(_examined)(chunk) for chunk in chunks]
         # Labels often come from the same files as the rows: one computation reads both.
-        lengths, *found = dask.compute(checks, *given)
+        lengths, *found = computed(dask, checks, *given)
         arrays = [
             None if y is None else _flat(np.concatenate(y) if is_dask(whole) else np.asarray(y))
             for whole, y in zip(labels, found, strict=True)
@@ -118,7 +119,7 @@ class DaskRows(Rows):
             parts.append(dask.delayed(_take)(self.chunks[chunk], index[here] - self.starts[chunk]))
             places.append(here)
         out = np.empty((len(index), self.shape[1]))
-        for here, rows in zip(places, dask.compute(*parts), strict=True):
+        for here, rows in zip(places, computed(dask, *parts), strict=True):
             out[here] = rows
         return out
 
@@ -144,7 +145,7 @@ class DaskRows(Rows):
         dask = require()
         weights = np.split(weight, self.starts[1:-1])
         pairs = zip(self.chunks, weights, strict=True)
-        found = dask.compute(*[dask.delayed(_moments)(c, w) for c, w in pairs])
+        found = computed(dask, *[dask.delayed(_moments)(c, w) for c, w in pairs])
         total, largest, mean, square = (np.array(part) for part in zip(*found, strict=True))
         # Chunks measure in units of their own largest entries: in those of all rows they add.
         unit = largest.max(axis=0)
@@ -182,7 +183,7 @@ class DaskRows(Rows):
             dask.delayed(_finish)(*parts, this.kept)
             for parts in zip(sums, lefts, rights, factors, strict=True)
         ]
-        first, *others = dask.compute(*finished)
+        first, *others = computed(dask, *finished)
         for part in others:
             first = first + part
         return first
@@ -202,7 +203,7 @@ class DaskRows(Rows):
         while len(parts) > 1:
             pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
             parts = [dask.delayed(_both)(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        return dask.compute(*parts)[0] if parts else sums.zero()
+        return computed(dask, *parts)[0] if parts else sums.zero()
 
     def _mask(self, index: Any) -> Any:
         """A mask of the rows of an index."""
