@@ -162,3 +162,18 @@ def test_features_are_kept_on_the_way():
     np.testing.assert_allclose(phi, features.transform(X[:50]), atol=1e-8)
     without = normal_equations(features, X[:50], Y[:50], weight[:50])
     np.testing.assert_array_equal(sums.gram, without.gram)
+
+
+@pytest.mark.usefixtures("exact", "small_blocks")
+def test_a_preconditioner_that_rounding_left_indefinite():
+    X, Y, weight, features = problem()
+    hinge, squares = machine(features, X, Y, weight)
+    wanted = hinge.solve(1e4, squares(1e4))
+    smallest = np.linalg.eigvalsh(hinge.A)[0]
+    hinge.A[np.diag_indices(len(hinge.A))] -= smallest + 0.01
+    found = hinge.solve(1e4, squares(1e4))
+    values = [
+        objective(features, X, Y[:, 0], weight, 1e4, unknowns(features, model))
+        for model in (found, wanted)
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-6)

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
+from kernalign.criteria.sum_evidence import cholesky
 from kernalign.machines.least_squares import LinearModel, NormalEquations
 
 #: Rows of phi that one thread takes at a time: they stay in its cache for the way back.
@@ -136,10 +137,10 @@ class SquaredHinge:
     def _preconditioner(self, C: float, share: float) -> Solver:
         """Least squares, as if a share of each row were inside the margin."""
         system = share * self.A
-        # What rounding took from A must not make it indefinite; nearly is enough here.
-        rounding = len(system) * np.finfo(float).eps * float(np.trace(system))
-        system[np.diag_indices(len(system))] += 1 / C + rounding
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        system[np.diag_indices(len(system))] += 1 / C
+        # A is L^-1 (sum of raw raw') L^-T: rounding in the sum grows by what the smallest pivot of
+        # L L' is smaller than the largest entry, and can leave A indefinite. Nearly is enough here.
+        factor = cholesky(np.asfortranarray(system)), True
         level = share * self.total
 
         def solve(z: Array) -> Array:
