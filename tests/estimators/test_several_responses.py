@@ -15,6 +15,7 @@ from kernalign import (
     load,
     save,
 )
+from kernalign.plots import embedding_info
 from kernalign.report import report_html
 
 rng = np.random.default_rng(0)
@@ -133,3 +134,9 @@ def test_chunks_of_dask():
 def test_a_report_is_about_one_response(fitted):
     with pytest.raises(ValueError, match=r"about one response\. This model predicts 3"):
         report_html(fitted)
+
+
+def test_a_picture_shows_one_response(fitted):
+    with pytest.raises(ValueError, match=r"A picture shows one response\. Got 3 columns of y"):
+        embedding_info(fitted, X[TRAIN], Y[TRAIN])
+    assert len(embedding_info(fitted, X[TRAIN], Y[TRAIN, 0]).labels) == 80

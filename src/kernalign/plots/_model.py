@@ -124,7 +124,11 @@ def some_rows(n: int, most: int, groups: Any = None) -> Any:
 
 
 def check_pair(X: Any, y: Any) -> None:
-    """X and y of the same length."""
+    """X and y of the same length, with one label or response for each row."""
+    if np.ndim(y) > 1 and np.shape(y)[1] > 1:
+        raise ValueError(
+            f"A picture shows one response. Got {np.shape(y)[1]} columns of y: pass one of them."
+        )
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(y):
         raise ValueError(f"X and y must have as many rows as each other. Got {n} and {len(y)}.")
