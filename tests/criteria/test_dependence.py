@@ -96,14 +96,20 @@ def test_draws_end_at_the_twentieth_as_large():
 @pytest.mark.parametrize("group", [[2], [1, 3]])
 def test_draws_keep_all_that_the_other_columns_know(group):
     """Fitted values and inner products of the residuals, which stay orthogonal to the others."""
+    # Before each column gets its own values back, in the order of the draw.
     rng = np.random.default_rng(6)
     A = rng.normal(size=(40, 5))
     A[:, 2] += A[:, 0]
     Z, Y = normal_scores(A), rng.normal(size=(40, 1))
     test = ConditionalTest(Z, np.array(group), Y, rng)
-    seen = []
-    test.statistic = lambda columns: seen.append(columns) or np.zeros(len(columns))
+    seen, found = [], []
+    same = test._of_same_values
+    test._of_same_values = lambda copies: seen.append(copies) or same(copies)
+    test.statistic = lambda columns: found.append(columns) or np.zeros(len(columns))
     test.draw(7)
+    for copy, drawn in zip(found[0], seen[0], strict=True):
+        np.testing.assert_array_equal(np.sort(copy, axis=0), np.sort(Z[:, group], axis=0))
+        np.testing.assert_array_equal(np.argsort(copy, axis=0), np.argsort(drawn, axis=0))
     others = np.column_stack([np.ones(40), np.delete(Z, group, axis=1)])
     fitted = others @ np.linalg.lstsq(others, Z[:, group])[0]
     e = Z[:, group] - fitted

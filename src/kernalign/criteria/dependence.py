@@ -122,9 +122,8 @@ class ConditionalTest:
     The null hypothesis: given the other columns, these columns Z_G and Y are independent. Z_G given
     the others is modelled as linear in their normal scores, with residuals of any one shape: the
     Gaussian copula. Draws under the null replace the residuals of Z_G by permuted ones with the
-    same inner products, orthogonal to the other columns as the residuals are. Y and the other
-    columns stay. If the columns are normal, the draws have exactly the distribution of Z_G given
-    Y, the other columns and the fit of Z_G to them.
+    same inner products, orthogonal to the other columns as the residuals are, and then give each
+    column the values that it has, in the order of the draw. Y and the other columns stay.
 
     The statistic is the sum over Hermite features h_m of the columns of
     rho^m [|h_m'R|^2 + mean_k |h_m'(R z_k)|^2] / |h_m|^2: alignment with R, what the other columns
@@ -181,7 +180,19 @@ class ConditionalTest:
         roots = _root(e)
         # e L^-T has orthonormal columns; times the root of the observed ones, the same products.
         e = np.swapaxes(np.linalg.solve(roots, np.swapaxes(e, 1, 2)), 1, 2) @ self.root.T
-        return self.statistic(self.fitted + e)
+        return self.statistic(self._of_same_values(self.fitted + e))
+
+    def _of_same_values(self, copies: Array) -> Array:
+        """Copies (b, n, g) whose columns have the values of the observed ones, in their own order.
+
+        Normal scores have one empirical distribution, and a binary column two values: a copy
+        without them would be told from the column by its shape alone.
+        """
+        order = np.argsort(copies, axis=1)
+        values = np.broadcast_to(np.sort(self.columns, axis=0), copies.shape)
+        found = np.empty_like(copies)
+        np.put_along_axis(found, order, values, axis=1)
+        return found
 
     def p_value(self, number: int) -> float:
         """From so many draws at most; 1 where the other columns determine these."""
