@@ -26,7 +26,7 @@ def interval(ax):
 
 def own_error(ax):
     """Reported errors with their intervals, beside the error on new rows."""
-    for k in range(12):
+    for k in range(8):
         rng = np.random.default_rng(k)
         X = rng.normal(size=(2080, 3))
         y = (X[:, 0] + X[:, 1] ** 2 + rng.logistic(size=2080) > 1).astype(int)
@@ -53,7 +53,7 @@ def features(ax):
 
 
 if __name__ == "__main__":
-    for name in ("interval", "own_error", "features"):
+    for name in sys.argv[2:] or ("interval", "own_error", "features"):
         figure, ax = plt.subplots(figsize=(6, 3))
         globals()[name](ax)
         figure.tight_layout()
