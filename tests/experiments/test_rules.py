@@ -195,6 +195,11 @@ def test_methods_of_two_experiments_are_paired_by_repeat():
     assert verdict_of(rule, late) == NO_DATA
 
 
+def test_best_in_every_task_counts_the_tasks():
+    rule, yes, *_ = CASES["BestInEveryTask"]
+    assert "A best in 6 of 6 tasks" in rule.weigh(yes, "e").text
+
+
 def test_two_repeats_are_too_few_for_a_verdict():
     short = [row for row in rows(two(0.1, 0.5)) if row["repeat"] < 2]
     assert verdict_of(Below("A", "B"), short) == UNCLEAR
