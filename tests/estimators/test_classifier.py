@@ -539,7 +539,12 @@ def test_data_frames_are_arrays_with_names(frame):
 def test_columns_can_be_chosen_by_name():
     X, y, *_ = moons(40)
     frame = pandas.DataFrame({"noise": np.zeros(40), "a": X[:, 0], "b": X[:, 1]})
-    learner = ContinuousAlignment(Gaussian(columns=["a", "b"]))
-    clf = KernelClassifier(learner, C=[1.0, 10.0], cv=3).fit(frame, y)
-    assert list(clf.kernel_.kernels[0].family.columns) == [1, 2]
-    assert clf.score(frame, y) > 0.9
+    # The constant column is left out: "a" and "b" are the features 0 and 1.
+    for columns in (["a", "b"], [1, 2], slice(1, 3), np.array([False, True, True])):
+        learner = ContinuousAlignment(Gaussian(columns=columns))
+        clf = KernelClassifier(learner, C=[1.0, 10.0], cv=3).fit(frame, y)
+        assert list(clf.kernel_.kernels[0].family.columns) == [0, 1]
+        assert clf.score(frame, y) > 0.9
+    learner = ContinuousAlignment(Gaussian(columns=[0]))
+    with pytest.raises(ValueError, match="names 'noise', which was left out of X"):
+        KernelClassifier(learner).fit(frame, y)

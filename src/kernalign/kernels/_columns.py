@@ -14,10 +14,14 @@ from kernalign.tables import TableFeatures
 def column_positions(
     owner: str, given: Any, n_features: int, feature_names: Sequence[str] | None
 ) -> list[int]:
-    """Positions of the `columns` of a family, which may be positions, names, a mask or a slice."""
+    """Positions of the `columns` of a family, which may be positions, names, a mask or a slice.
+
+    Those of a table count its columns; the result are positions of features.
+    """
+    n_columns = len(feature_names.table) if isinstance(feature_names, TableFeatures) else n_features
     if isinstance(given, slice):
-        wanted: list[Any] = list(range(n_features))[given]
-    elif isinstance(given, np.ndarray) and given.dtype.kind == "b" and len(given) == n_features:
+        wanted: list[Any] = list(range(n_columns))[given]
+    elif isinstance(given, np.ndarray) and given.dtype.kind == "b" and len(given) == n_columns:
         wanted = np.flatnonzero(given).tolist()
     elif np.ndim(given) == 1 and not isinstance(given, str):
         wanted = np.asarray(given).tolist() if isinstance(given, np.ndarray) else list(given)
@@ -33,6 +37,13 @@ def column_positions(
         raise ValueError(f"The 'columns' parameter of {owner} selects no column of X.")
     positions = []
     for column in wanted:
+        if not isinstance(column, str) and not -n_columns <= int(column) < n_columns:
+            raise ValueError(
+                f"The 'columns' parameter of {owner} must hold positions below the number of "
+                f"features, {n_columns}. Got {column} instead."
+            )
+        if isinstance(feature_names, TableFeatures) and not isinstance(column, str):
+            column = feature_names.table[int(column)]
         if isinstance(column, str):
             if feature_names is None:
                 raise ValueError(
@@ -44,16 +55,15 @@ def column_positions(
                 continue
             names = list(feature_names)
             if column not in names:
+                left_out = (
+                    isinstance(feature_names, TableFeatures) and column in feature_names.table
+                )
+                why = "was left out" if left_out else "is not a column"
                 raise ValueError(
-                    f"The 'columns' parameter of {owner} names {column!r}, which is not a column "
-                    f"of X. Columns are: {', '.join(map(str, names[:20]))}."
+                    f"The 'columns' parameter of {owner} names {column!r}, which {why} of X. "
+                    f"Columns are: {', '.join(map(str, names[:20]))}."
                 )
             positions.append(names.index(column))
-        elif not -n_features <= int(column) < n_features:
-            raise ValueError(
-                f"The 'columns' parameter of {owner} must hold positions below the number of "
-                f"features, {n_features}. Got {column} instead."
-            )
         else:
             positions.append(int(column) % n_features)
     return positions

@@ -105,7 +105,8 @@ def _has_text_names(X: Any) -> bool:
 def kernel_features(columns: dict[str, Any]) -> Any:
     """What kernels must know of the features, from the fitted attributes: their names at least."""
     if "columns_" in columns:
-        return TableFeatures(columns["columns_"].features)
+        table = columns["columns_"]
+        return TableFeatures(table.features, [column.name for column in table])
     return columns.get("feature_names_in_")
 
 

@@ -16,11 +16,13 @@ class TableFeatures(Sequence[str]):
 
     columns : the column of the table that each feature comes from.
     codes : (d,) the number of codes of each feature; 0 for numbers.
+    table : all columns of the table, also those that were left out.
     """
 
-    def __init__(self, features: Sequence[Feature]):
+    def __init__(self, features: Sequence[Feature], table: Sequence[str] | None = None):
         self.names = tuple(feature.name for feature in features)
         self.columns = tuple(feature.column for feature in features)
+        self.table = tuple(dict.fromkeys(self.columns) if table is None else table)
         self.codes: IntArray = np.array([feature.codes for feature in features], dtype=np.intp)
         #: Whether there is more than one number a column, so that units differ in kind.
         self.mixed = any(feature.state != "value" for feature in features)
