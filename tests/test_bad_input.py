@@ -28,6 +28,7 @@ from kernalign import (
     KernelFeatures,
     KernelRegressor,
     Laplacian,
+    LearnedKernel,
     Linear,
     LpNormMKL,
     Matern,
@@ -35,6 +36,7 @@ from kernalign import (
     RationalQuadratic,
     SelectionWarning,
 )
+from kernalign.features import NystroemMap
 
 FAMILIES = {
     "gaussian": Gaussian(),
@@ -674,6 +676,13 @@ def test_a_polynomial_of_a_row_beyond_all_scales():
     far = np.array([[1e200, -1e200, 1e300]])
     kernel = Polynomial(3).resolve(X).at(1.0)
     assert np.isfinite(kernel(far, X)).all()
+
+
+def test_landmarks_on_which_nothing_is_left_of_the_kernel():
+    """A factorisation was tried without end."""
+    X, _ = data()
+    kernel = LearnedKernel([Linear().at(np.ones(X.shape[1]))], np.ones(1))
+    assert np.isfinite(NystroemMap(kernel, np.zeros((3, X.shape[1]))).root).all()
 
 
 def test_random_features_of_few_rows_are_few():

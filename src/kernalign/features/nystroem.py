@@ -28,8 +28,9 @@ class NystroemMap(FeatureMap):
         self.kernel = kernel
         self.landmarks: Array = landmarks
         K = kernel(landmarks)
-        jitter = JITTER * float(np.diagonal(K).max())
-        while True:
+        # A kernel of which nothing is left on the landmarks has a root too.
+        jitter = JITTER * (float(np.diagonal(K).max()) or 1.0)
+        while np.isfinite(jitter):
             try:
                 shifted = K.copy()
                 shifted[np.diag_indices(len(K))] += jitter
@@ -37,6 +38,10 @@ class NystroemMap(FeatureMap):
                 return
             except np.linalg.LinAlgError:
                 jitter *= 10
+        raise ValueError(
+            "The learned kernel has no finite values on the landmarks: scale the features, or "
+            "remove the rows that are far beyond all others."
+        )
 
     @classmethod
     def on(
