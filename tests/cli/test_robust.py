@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -221,15 +222,25 @@ def test_streams_that_are_full_or_closed(redirected, form, shop):
             assert "Standard output cannot be written" in done.stderr
 
 
+def processor_seconds(pid):
+    """What a running process has used so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 def test_a_signal_that_asks_to_end(tmp_path):
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(1500, 12)))
     table["y"] = rng.integers(0, 5, size=1500)
     table.to_csv(tmp_path / "t.csv", index=False)
     words = ["fit", str(tmp_path / "t.csv"), "--target", "y", "-o", str(tmp_path / "m.kern")]
+    words += ["--learner", "ca-nd", "--json"]
     pipe = subprocess.PIPE
-    running = subprocess.Popen([*COMMAND, *words, "--json"], stdout=pipe, stderr=pipe, text=True)
-    time.sleep(15)
+    running = subprocess.Popen([*COMMAND, *words], stdout=pipe, stderr=pipe, text=True)
+    # Past the start-up, and long before the end.
+    while processor_seconds(running.pid) < 4:
+        time.sleep(0.1)
     running.send_signal(signal.SIGTERM)
     out, err = running.communicate(timeout=100)
     assert "Traceback" not in err

@@ -47,12 +47,14 @@ def expected_failures(estimator):
 #: Check name -> the warnings it earns. Class weights of 1000 and 0.0001 leave one class with no
 #: weight to speak of, so that no kernel aligns with the labels and the weights of kernels are
 #: undetermined: the warnings are the right answer.
-#: The labels of the other three are random, and a kernel that aligns with them fits noise.
+#: The labels of the others are random, and a kernel that aligns with them fits noise.
 EARNED = {
     "check_class_weight_classifiers": (AlignmentWarning, ConvergenceWarning),
     "check_sample_weights_list": (AlignmentWarning,),
     "check_supervised_y_2d": (AlignmentWarning,),
     "check_n_features_in_after_fitting": (AlignmentWarning,),
+    "check_estimator_sparse_array": (AlignmentWarning,),
+    "check_estimator_sparse_matrix": (AlignmentWarning,),
 }
 
 
