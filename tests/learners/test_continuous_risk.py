@@ -491,7 +491,7 @@ def test_singular_system_is_announced():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"C": 0}, r"The 'C' parameter of ContinuousRisk must be a number in \(0, inf\)"),
+        ({"C": 0}, r"The 'C' parameter of ContinuousRisk must be a number in \(0, 1e\+100\)"),
         ({"C": "1"}, "The 'C' parameter"),
         ({"solver": "newton"}, "The 'solver' parameter of ContinuousRisk must be one of"),
         ({"start": "zero"}, "The 'start' parameter"),
