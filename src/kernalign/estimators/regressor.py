@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -270,6 +270,9 @@ feature_names_in_ :
         """Whether the machine takes several responses."""
         if self.machine is None or isinstance(self.machine, str):
             return self.machine != "svr"
+        if not isinstance(self.machine, BaseEstimator):
+            # Whether it is a machine at all is asked elsewhere.
+            return True
         return bool(get_tags(self.machine).target_tags.multi_output)
 
     def __sklearn_tags__(self) -> Any:
