@@ -24,7 +24,7 @@ ESTIMATORS = [
     KernelFeatures(output="gram"),
     # One of each class: options of a learner do not change its contract.
     *{type(learner): learner for learner in reversed(LEARNERS)}.values(),
-    KernelClassifier(LpNormMKL(KERNELS, p=1)),
+    KernelClassifier(LpNormMKL(KERNELS, p=1), C=1.0, cv=2),
     KernelRegressor(RidgeMKL(KERNELS)),
     KernelClassifier(ContinuousAlignment(), solver="nystroem"),
     KernelRegressor(ContinuousAlignment(), solver="fourier", n_components=100),
