@@ -121,7 +121,10 @@ class Family(BaseEstimator, ABC):
         return self.from_search(r)
 
     def profile_and_slope(self, D: Array) -> tuple[Array, Array]:
-        """The kernel as a function of that sum, and its derivative; D may be overwritten."""
+        """The kernel as a function of that sum, and its derivative; D may be overwritten.
+
+        Asked only of families that declare a `pair_feature`.
+        """
         raise NotImplementedError(f"{type(self).__name__} is no function of a sum over features.")
 
     def describe(self, sigma: Array) -> dict[str, float | list[float]]:
@@ -148,7 +151,10 @@ class Family(BaseEstimator, ABC):
     has_frequencies: bool = False
 
     def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
-        """omega (d, number) with kappa_sigma(x, x') = E cos(omega'(x - x'))   (Bochner)."""
+        """omega (d, number) with kappa_sigma(x, x') = E cos(omega'(x - x'))   (Bochner).
+
+        Asked only where `has_frequencies`.
+        """
         raise NotImplementedError(f"{type(self).__name__} declares no frequencies.")
 
     # -- data ---------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import IO
 try:
     import fcntl
 except ImportError:  # Windows has no such locks: temporary files of dead writers stay there.
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
 #: What a path that is no regular file may be, for the error message.
 _KINDS = (
