@@ -50,7 +50,7 @@ from kernalign.learners import (
 from kernalign.persistence import ModelFileError, load, save
 from kernalign.tables import Columns
 
-# A library is silent until the user asks: logging.basicConfig(level="INFO").
+# The library logs nothing unless the user asks: logging.basicConfig(level="INFO").
 logging.getLogger("kernalign").addHandler(logging.NullHandler())
 
 __version__ = "0.1.0"

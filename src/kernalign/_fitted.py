@@ -6,14 +6,15 @@ from typing import Any
 
 
 def publish(estimator: Any, **fitted: Any) -> None:
-    """Replace all fitted attributes by these ones.
+    """Replace all fitted attributes by the given ones.
 
-    It is one assignment: a fit that is refused or interrupted leaves the model before as it was.
+    The replacement is a single assignment. If a fit fails or is interrupted, the previously fitted
+    model is unchanged.
     """
     kept = {name: value for name, value in vars(estimator).items() if not _is_fitted(name)}
     estimator.__dict__ = {**kept, **fitted}
 
 
 def _is_fitted(name: str) -> bool:
-    """scikit-learn's convention."""
+    """Whether a name follows scikit-learn's convention for fitted attributes."""
     return name.endswith("_") and not name.startswith("_")

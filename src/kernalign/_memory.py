@@ -1,4 +1,4 @@
-"""scikit-learn's `working_memory`: what intermediate arrays may take."""
+"""scikit-learn's `working_memory`: the memory limit for intermediate arrays."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from sklearn import get_config
 
 
 def working_memory() -> float:
-    """The budget in bytes."""
+    """The limit in bytes."""
     return float(get_config()["working_memory"]) * 2**20
 
 
 def too_small(task: str, least: float) -> ValueError:
-    """The error for a budget below `least` bytes, which `task` needs."""
+    """The error raised if the limit is below `least` bytes, the minimum that `task` needs."""
     return ValueError(
         f"working_memory={get_config()['working_memory']:g} MiB is too small for {task}. "
-        f"At least {_readable(least / 2**20)} MiB work: sklearn.set_config(working_memory=...)."
+        f"Set at least {_readable(least / 2**20)} MiB: sklearn.set_config(working_memory=...)."
     )
 
 
 def _readable(mebibytes: float) -> str:
-    """Three digits, rounded up: the budget that is named is enough."""
+    """Three digits, rounded up, so that the stated minimum is enough."""
     step = 10.0 ** (math.floor(math.log10(mebibytes)) - 2)
     return f"{math.ceil(mebibytes / step) * step:.6g}"

@@ -1,8 +1,8 @@
-"""How far a fit is, on standard error: a line that rewrites itself, or plain lines.
+"""Progress of a fit, written to standard error.
 
-A terminal and a notebook show one line that is written over. Elsewhere, as in a log file, each step
-has a line of its own. The progress of a fit inside another piece of work, such as the fits of a
-cross-validation, is a step of the work around it.
+A terminal or a notebook shows one line that is overwritten. Other streams, such as a log file, get
+one line per step. A fit that runs inside other work, such as the fits of a cross-validation, counts
+as one step of that work.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 
 
 class Progress:
-    """Steps that are planned and done, and the time that the rest will take.
+    """Counts planned and finished steps and estimates the remaining time.
 
     shown : whether anything is written.
-    kept : whether the last line stays.
+    kept : whether the last line remains on the screen.
     """
 
     def __init__(self, title: str, *, shown: bool, kept: bool = True, stream: Any = None):
@@ -39,10 +39,10 @@ class Progress:
     def plan(
         self, costs: int | Sequence[float], about: str = "", seconds: float | None = None
     ) -> None:
-        """So many steps follow, or steps of these relative costs.
+        """Add steps to the plan: their number, or the relative cost of each.
 
-        about : what they are done to, for the title.
-        seconds : that they may take together, if there is a guess.
+        about : what the steps work on; it is added to the title.
+        seconds : estimated total time of the steps, if known.
         """
         costs = [1.0] * costs if isinstance(costs, int) else costs
         with self._lock:
@@ -53,26 +53,26 @@ class Progress:
             self._write(self.line())
 
     def tick(self, what: str = "", cost: float = 1.0) -> None:
-        """One more step is done."""
+        """Count one finished step."""
         with self._lock:
             self.done += 1
             self._spent += cost
             self._write(self.line(what))
 
     def reach(self, done: int) -> None:
-        """So many steps are done, or were not needed."""
+        """Count steps as finished until `done` of them are."""
         while self.done < done:
             self.tick()
 
     def seconds_left(self) -> float | None:
-        """By the pace so far; before the first step, the guess."""
+        """Remaining time at the pace so far; before the first step, the initial estimate."""
         if not self._spent:
             return self._seconds
         spent = time.perf_counter() - self._began
         return max(0.0, spent * (self._costs - self._spent) / self._spent)
 
     def line(self, what: str = "") -> str:
-        """What is shown now."""
+        """The line that is shown now."""
         if not self.total:
             return self.title
         plural = "step" if self.total == 1 else "steps"
@@ -89,7 +89,7 @@ class Progress:
         )
 
     def close(self) -> None:
-        """The time it took, or nothing where the line does not stay."""
+        """Write the total time, or clear the line if it is not kept."""
         if not self.shown:
             return
         spent = time.perf_counter() - self._began
@@ -105,31 +105,31 @@ class Progress:
         if not self.shown:
             return
         if rewrites(self._out):
-            # Spaces rub out what was longer: a notebook knows no other way.
+            # Spaces erase a longer previous line: notebooks support no other way.
             self._send(f"\r{line.ljust(self._width)}")
             self._width = max(self._width, len(line))
         elif line:
             self._send(f"{line}\n")
 
     def _send(self, text: str) -> None:
-        """Nobody may read it: a fit does not end because its progress cannot be shown."""
+        """Write, and ignore a closed or missing stream: the fit must not fail because of it."""
         with suppress(OSError, ValueError, AttributeError):
             self._out.write(text)
             self._out.flush()
 
 
 def rewrites(stream: Any) -> bool:
-    """Whether a line can be written over: on a terminal, and in a notebook."""
+    """Whether a line of this stream can be overwritten: on a terminal or in a notebook."""
     if type(stream).__module__.startswith("ipykernel"):
         return True
     with suppress(ValueError, AttributeError):
         return bool(stream.isatty())
-    # It is closed, or there is none.
+    # The stream is closed or missing.
     return False
 
 
 def duration(seconds: float) -> str:
-    """A time as a person says it."""
+    """A duration in seconds, minutes or hours."""
     if seconds < 90:
         return f"{max(1, math.ceil(seconds))} s"
     if seconds < 5400:
@@ -142,13 +142,13 @@ _current: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 
 def current() -> Progress:
-    """The progress that encloses the caller, or one that nobody sees."""
+    """The progress of the enclosing work, or a hidden one."""
     return _current.get() or Progress("", shown=False)
 
 
 @contextmanager
 def watched(progress: Progress) -> Iterator[Progress]:
-    """Show a progress while the work inside adds to it, unless it is inside another."""
+    """Show a progress during the work inside, unless that work is part of another progress."""
     outer = _current.get()
     if outer is not None:
         yield outer
@@ -163,7 +163,7 @@ def watched(progress: Progress) -> Iterator[Progress]:
 
 @contextmanager
 def one_step(what: str = "", cost: float = 1.0) -> Iterator[None]:
-    """What happens inside is one step of the progress that encloses it."""
+    """Count everything inside as one step of the enclosing progress."""
     outer = current()
     token = _current.set(Progress("", shown=False))
     try:

@@ -1,8 +1,8 @@
-"""Threads over blocks of rows or over tasks, with results that do not depend on their number.
+"""Run blocks of rows, or tasks, in threads; results do not depend on the number of threads.
 
-Every block and every task is computed by one thread with single-threaded BLAS, and results are
-combined in order. The number of threads is the one BLAS would use, so OMP_NUM_THREADS,
-threadpoolctl and joblib's limits are honoured.
+One thread computes each block or task with single-threaded BLAS, and results are combined in order.
+The number of threads is the number that BLAS would use, so OMP_NUM_THREADS and the limits of
+threadpoolctl and joblib are respected.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: The pool of the `blocks_in_threads` that encloses the caller, None for a single thread.
+#: The pool of the enclosing `blocks_in_threads`; None for a single thread.
 _pool: ContextVar[tuple[ThreadPoolExecutor | None, int] | None] = ContextVar("pool", default=None)
 
 
@@ -33,25 +33,25 @@ def _blas() -> list[Any]:
 
 
 def thread_count() -> int:
-    """Threads that BLAS would use now."""
+    """The number of threads that BLAS would use now."""
     return max((library.num_threads for library in _blas()), default=1)
 
 
 def _set_threads(library: Any, number: int) -> None:
-    """Change a library's number of threads, from whatever Python thread.
+    """Change a library's number of threads from any Python thread.
 
-    Since 3.7 threadpoolctl ignores all but the first Python thread that has changed it, so that
-    a limit which that thread has set could not be lifted by the last thread that needs it.
+    Since version 3.7, threadpoolctl only obeys the first Python thread that changed the number.
+    Through its public function, another thread could not restore the limit that the first one set.
     """
     change = getattr(library, "_real_set_num_threads", library.set_num_threads)
     change(number)
 
 
 class _OneBlasThread:
-    """Hold BLAS to one thread while anybody is inside.
+    """Limits BLAS to one thread while at least one Python thread is inside.
 
-    BLAS has one limit for the whole process. The first of several Python threads to enter sets it,
-    and the last to leave restores what the first has found.
+    BLAS has one limit for the whole process. The first Python thread to enter sets it; the last
+    one to leave restores the previous limit.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class _OneBlasThread:
         self._before: list[int] = []
 
     def enter(self) -> int:
-        """Returns the threads that BLAS would use outside."""
+        """Returns the number of threads that BLAS would use outside."""
         with self._lock:
             if self._inside == 0:
                 self._before = [library.num_threads for library in _blas()]
@@ -81,14 +81,14 @@ _one_blas_thread = _OneBlasThread()
 
 
 def active_threads() -> int:
-    """Threads that `map_rows` would use here."""
+    """The number of threads that `map_rows` would use here."""
     enclosing = _pool.get()
     return thread_count() if enclosing is None else enclosing[1]
 
 
 @contextmanager
 def blocks_in_threads() -> Iterator[tuple[ThreadPoolExecutor | None, int]]:
-    """Hold one pool of threads, and BLAS to one thread, for all calls of `map_rows` inside."""
+    """Hold one pool of threads for all `map_rows` calls inside, and limit BLAS to one thread."""
     enclosing = _pool.get()
     if enclosing is not None:
         yield enclosing
@@ -121,7 +121,7 @@ def map_rows(
         try:
             for rows in blocks:
                 pending.append((rows, pool.submit(function, rows)))
-                # Results wait for their turn; a bounded queue bounds their memory.
+                # Finished results wait for their turn. The bounded queue limits their memory.
                 if len(pending) > 2 * threads:
                     done, future = pending.popleft()
                     yield done, future.result()
@@ -134,9 +134,9 @@ def map_rows(
 
 
 def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """function(item) of independent items, in order; they run side by side where threads allow.
+    """function(item) for independent items, in order, in parallel if there are several threads.
 
-    The function must not change the filters of `warnings`, which all threads share.
+    The function must not change the filters of `warnings`, because all threads share them.
     """
     with blocks_in_threads() as (pool, _):
         if pool is None:
@@ -156,7 +156,7 @@ def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list
 def _in_one_thread(
     function: Callable[[Item], Result], item: Item, config: dict[str, Any]
 ) -> Result:
-    """Call a function so that `map_rows` inside does not wait for the pool that it occupies."""
+    """Call a function; `map_rows` inside it runs serially instead of waiting for its own pool."""
     _pool.set((None, 1))
     # scikit-learn keeps its configuration per thread.
     with config_context(**config):

@@ -1,4 +1,4 @@
-"""Names for the arrays that the signatures speak of."""
+"""Type aliases for arrays."""
 
 from __future__ import annotations
 

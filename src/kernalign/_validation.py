@@ -1,4 +1,4 @@
-"""Checks of what a user hands in: one sentence saying what, where, allowed and got."""
+"""Checks of user input. A message states the parameter, the allowed values and the given one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kernalign._typing import Array
 
 
 def check_share(owner: Any, name: str, value: Any) -> None:
-    """A number between 0 and 1, both excluded, given to a method."""
+    """Check that an argument of a method is a number in (0, 1)."""
     valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if not valid or not 0 < float(value) < 1:
         raise ValueError(
@@ -22,7 +22,7 @@ def check_share(owner: Any, name: str, value: Any) -> None:
 
 
 def check_rows(estimator: BaseEstimator, X: Any) -> Array:
-    """Rows to predict, with the columns that `fit` saw."""
+    """Rows to predict, checked against the columns seen in `fit`."""
     check_is_fitted(estimator)
     rows: Array = validate_data(estimator, X, reset=False, dtype=np.float64)
     return rows
@@ -38,7 +38,7 @@ def check_labelled_rows(estimator: BaseEstimator, X: Any, y: Any, **options: Any
 
 
 def check_given(estimator: BaseEstimator, y: Any) -> None:
-    """Whether there are labels."""
+    """Check that y is given."""
     if y is None:
         raise ValueError(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
@@ -46,7 +46,7 @@ def check_given(estimator: BaseEstimator, y: Any) -> None:
 
 
 def refuse_text(X: Any) -> None:
-    """Name the column, and the row, that hold text."""
+    """Raise an error that names the column and row of the first text cell."""
     columns = getattr(X, "columns", None)
     if columns is not None and hasattr(X, "shape"):
         for column in columns:
@@ -62,36 +62,36 @@ def _refuse_text_in(values: Any, where: str) -> None:
     for row, value in enumerate(values.tolist()):
         if isinstance(value, str | bytes):
             raise ValueError(
-                f"X must hold numbers. {where} holds text (row {row}: {value!r}): drop it, or fit "
-                "to a table in memory, whose columns may hold anything."
+                f"X must hold numbers. {where} holds text (row {row}: {value!r}): drop the column, "
+                "or fit to a table in memory, which may have text columns."
             )
 
 
 def check_labels(y: Any) -> None:
-    """Labels of one kind, so that they can be told apart and put in order."""
+    """Check that labels are all of one type, so that they can be sorted."""
     if y.dtype.kind not in "OUST" or y.ndim != 1:
         return
     kinds = sorted({"text" if isinstance(v, str) else type(v).__name__ for v in y.tolist()})
     if len(kinds) > 1 and {"text", "NoneType"} & set(kinds):
-        raise ValueError(f"y must hold labels of one kind. Got {' and '.join(kinds)}.")
+        raise ValueError(f"y must hold labels of one type. Got {' and '.join(kinds)}.")
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:
-    """Row weights as finite, non-negative numbers, not all of them zero; ones by default."""
+    """Sample weights as finite, non-negative numbers, not all zero; ones by default."""
     weight: Array = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
     if not (weight > 0).any():
         raise ValueError("sample_weight must have a positive entry. Got only zeros.")
     largest = float(weight.max())
-    # Squares and sums of weights must neither overflow nor vanish.
+    # Squares and sums of weights must neither overflow nor underflow.
     return weight if 1e-100 < largest < 1e100 else weight / largest
 
 
 def check_number(
     owner: object, name: str, low: float, high: float = np.inf, *, closed: bool = False
 ) -> None:
-    """A parameter that is a number in (low, high), or [low, high] where closed."""
+    """Check that a parameter is a number in (low, high), or in [low, high] if closed."""
     value = getattr(owner, name)
     inside = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if inside:
@@ -105,7 +105,7 @@ def check_number(
 
 
 def check_count(owner: object, name: str, *, optional: bool = False) -> None:
-    """A parameter that is an int of at least one, or None where it is optional."""
+    """Check that a parameter is an int of at least one, or None if optional."""
     value = getattr(owner, name)
     if optional and value is None:
         return
@@ -118,12 +118,12 @@ def check_count(owner: object, name: str, *, optional: bool = False) -> None:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is a whole number, and neither a truth value nor a float."""
+    """Whether a value is an integer; a bool or a float is not."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def check_positive_values(owner: object, name: str, word: str, words: Array) -> Array:
-    """A parameter that is a positive number, several of them, or a word for some."""
+    """A parameter that is a positive number, a sequence of them, or `word`, which means `words`."""
     value = getattr(owner, name)
     if isinstance(value, str):
         check_choice(owner, name, (word,))
@@ -144,7 +144,7 @@ def check_positive_values(owner: object, name: str, word: str, words: Array) -> 
 
 
 def check_choice(owner: object, name: str, choices: tuple[Any, ...]) -> None:
-    """A parameter that is one of a few words."""
+    """Check that a parameter is one of the given choices."""
     value = getattr(owner, name)
     plain = value.item() if isinstance(value, np.generic) else value
     if not any(type(plain) is type(c) and plain == c for c in choices):

@@ -1,4 +1,4 @@
-"""Warnings of the library, so that users can filter them by name."""
+"""Warning categories of the library, so that users can filter them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class AlignmentWarning(UserWarning):
-    """No kernel of the family raises the alignment with the labels."""
+    """The kernel does not align with the labels, or only with those it was learned from."""
 
 
 class SelectionWarning(UserWarning):
@@ -15,20 +15,20 @@ class SelectionWarning(UserWarning):
 
 
 class ScaleWarning(UserWarning):
-    """The kernels of a dictionary differ so much in scale that the smaller ones cannot be used."""
+    """The kernels of a dictionary differ too much in scale for the smaller ones to be used."""
 
 
 class SampleWarning(UserWarning):
-    """The largest sample allowed leaves the kernel, or its alignment, uncertain."""
+    """The largest allowed sample leaves the kernel, or its alignment, uncertain."""
 
 
 class ColumnWarning(UserWarning):
-    """A column is left out, is read otherwise than it is written, or has missing cells that the
-    fit did not see."""
+    """A column is dropped, is read in another way than written, or has missing cells that were
+    not present in `fit`."""
 
 
 def find_stack_level() -> int:
-    """Frames up to the first one outside the library, so that a warning names the user's line."""
+    """Number of frames up to the first one outside the library: the line of the user's code."""
     package = str(Path(__file__).parent)
     frame = inspect.currentframe()
     level = 0

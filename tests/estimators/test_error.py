@@ -7,7 +7,7 @@ from scipy.stats import t as student
 from sklearn.kernel_ridge import KernelRidge
 
 from kernalign import Gaussian, KernelClassifier, KernelRegressor, UniformWeights
-from kernalign.estimators.error import WIDER, RowErrors, of_numbers, of_shares
+from kernalign.estimators.error import INTERVAL_FACTOR, RowErrors, of_numbers, of_shares
 
 QUICK = UniformWeights(Gaussian().grid(0.5, 2.0, 2))
 
@@ -43,7 +43,7 @@ def test_the_interval_of_a_share_is_wilsons():
     """Its ends are the shares p whose own standard error puts the mean q deviations away."""
     for wrong in (0, 3, 20, 39):
         found = rows(np.arange(40) < wrong, shares=True).estimate()
-        q = WIDER * student.ppf(0.975, 39)
+        q = INTERVAL_FACTOR * student.ppf(0.975, 39)
         m = wrong / 40
         n = 39 if 0 < wrong < 40 else 40
         low, high = found.interval

@@ -83,8 +83,8 @@ def test_a_rare_class_leaves_the_choice_of_c(rare, dtype):
         []
         if rare == 2
         else [
-            "Class 'c' has a single row, which every fold trains on: held-out rows of the other "
-            "classes choose C and give cv_error_."
+            "Class 'c' has a single row, which is in every training set: C is selected, and "
+            "cv_error_ estimated, on held-out rows of the other classes."
         ]
     )
     assert set(model.predict(X)) == {"a", "b", "c"}
@@ -144,7 +144,7 @@ def test_stray_labels_leave_accuracy_and_probabilities():
 
 def test_single_rows_are_all_named():
     X, y, *_ = with_strays(2)
-    said = "Classes 'stray 0' and 'stray 1' have a single row each, which every fold trains on"
+    said = "Classes 'stray 0' and 'stray 1' have a single row each, which is in every training set"
     with pytest.warns(SelectionWarning, match=said):
         KernelClassifier(QUICK, C=1.0, cv=2).fit(X, y)
 

@@ -114,7 +114,7 @@ def test_scikit_learn_routes_groups():
     [
         (GROUPS[:10], "one entry for each row. Got 10 entries for 150 rows"),
         ([None, *GROUPS[1:]], r"groups has no entry in row 0 \(counted from 0\)"),
-        (np.zeros(150), "at least two groups"),
+        (np.zeros(150), "at least two distinct values"),
         (5, "groups must be a list, an array or a series"),
     ],
 )

@@ -221,5 +221,5 @@ def test_what_is_not_known_is_refused_in_words(regressor):
     several = KernelRegressor(QUICK, C=1.0).fit(X, np.column_stack([y, -y]))
     with pytest.raises(ValueError, match="does not know its intervals: y has several columns"):
         several.predict_interval(X)
-    with pytest.raises(ValueError, match="return_std takes one response"):
+    with pytest.raises(ValueError, match="return_std supports one response"):
         several.predict(X, return_std=True)

@@ -13,7 +13,7 @@ from kernalign.learners import kernel_search
 def few_are_many(monkeypatch):
     """Landmarks from 300 rows on, the kernel and the noise from 150 at most."""
     monkeypatch.setattr(base, "SOLVED_ROWS", 300)
-    monkeypatch.setattr(landmarked, "FEWEST", 150)
+    monkeypatch.setattr(landmarked, "MIN_LANDMARKS", 150)
     monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
     sizes = kernel_search.Sizes(scan=100, search=150, judge=150, refine=150)
     monkeypatch.setitem(kernel_search.SIZES, "full", (sizes, kernel_search.Effort()))

@@ -344,5 +344,5 @@ def test_folds_do_not_repeat_the_warnings_of_the_fit():
 def test_a_kernel_that_fits_noise_is_called_so():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 60)), rng.integers(2, size=50)
-    with pytest.warns(AlignmentWarning, match="it fits their noise"):
+    with pytest.warns(AlignmentWarning, match="the kernel overfits"):
         KernelClassifier(ContinuousAlignment(Gaussian(ard=True))).fit(X, y)

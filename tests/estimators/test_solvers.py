@@ -24,7 +24,7 @@ from kernalign import (
 )
 from kernalign.estimators import linear
 from kernalign.estimators.linear import default_features, held_out_split, on_sample
-from kernalign.estimators.preselection import deciding_rows
+from kernalign.estimators.preselection import sample_rows
 from kernalign.features import NystroemMap
 from kernalign.gram import Target
 from kernalign.machines import FeatureModel
@@ -190,8 +190,8 @@ def test_features_are_more_where_there_are_rows_for_them():
 
 
 def test_rows_that_decide_between_kernels_cost_the_same_for_any_number_of_features():
-    assert [deciding_rows(d) for d in (2, 100, 400)] == [2000, 2000, 1000]
-    assert deciding_rows(784) ** 2 * 784 <= 2000**2 * 100
+    assert [sample_rows(d) for d in (2, 100, 400)] == [2000, 2000, 1000]
+    assert sample_rows(784) ** 2 * 784 <= 2000**2 * 100
 
 
 def test_c_is_chosen_on_rows_that_the_sample_does_not_hold():
@@ -307,7 +307,7 @@ def test_given_folds_are_used():
         ({"n_components": 2.5}, "'n_components' parameter"),
         (
             {"solver": "nystroem", "machine": SVC(kernel="precomputed")},
-            "takes no other machine. Got machine=SVC",
+            "supports no other machine. Got machine=SVC",
         ),
         ({"solver": "cg", "learner": ContinuousRisk()}, "which trains its own"),
     ],

@@ -73,7 +73,7 @@ def test_too_small_a_budget_says_the_least_that_works():
         pytest.raises(ValueError, match="working_memory=1 MiB is too small") as error,
     ):
         learner.fit(X, y)
-    least = float(re.search(r"At least ([\d.]+) MiB work", str(error.value))[1])
+    least = float(re.search(r"Set at least ([\d.]+) MiB", str(error.value))[1])
     with config_context(working_memory=least):
         learner.fit(X, y)
     with config_context(working_memory=least - 2), pytest.raises(ValueError, match="too small"):

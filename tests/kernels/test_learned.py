@@ -38,7 +38,7 @@ def test_budget_too_small_for_one_row_says_the_least_that_works():
         pytest.raises(ValueError, match="too small for one row of 5000 kernel values") as error,
     ):
         rows_within_budget(5000)
-    named = float(re.search(r"At least ([\d.]+) MiB work", str(error.value))[1])
+    named = float(re.search(r"Set at least ([\d.]+) MiB", str(error.value))[1])
     assert least <= named < 1.01 * least
     with config_context(working_memory=named):
         assert rows_within_budget(5000) == 1

@@ -212,7 +212,7 @@ def test_the_factor_is_that_of_the_centred_gram_matrices():
 def test_both_routes_agree(monkeypatch):
     one = DiscreteAlignment(gaussians()).fit(X, Y)
     assert one.history_[-1]["route"] == "products"
-    monkeypatch.setattr(discrete_alignment, "CANCELLED", 1.0)
+    monkeypatch.setattr(discrete_alignment, "MIN_CENTRED_SHARE", 1.0)
     monkeypatch.setattr(discrete_alignment, "TILE", 16)
     two = DiscreteAlignment(gaussians()).fit(X, Y)
     assert two.history_[-1]["route"] == "factor"

@@ -221,7 +221,7 @@ def test_families_that_take_more_than_one_pass_are_named():
 def test_learner_that_trains_a_machine_says_what_it_needs():
     X, y = labelled(60)
     learner = LpNormMKL([Gaussian().at(1.0)])
-    with pytest.raises(ValueError, match=r"LpNormMKL needs rows in memory\..*take some of them"):
+    with pytest.raises(ValueError, match=r"LpNormMKL needs rows in memory\..*load some of them"):
         learner.fit(da.from_array(X, chunks=(30, -1)), y)
 
 
@@ -237,7 +237,7 @@ def test_labels_are_checked_as_in_memory(make):
         with pytest.raises(ValueError, match=r"y contains NaN|y is missing in row 4"):
             make().fit(chunks, labels)
     with pytest.raises(
-        ValueError, match="labels of one kind" if make is ContinuousAlignment else "Got 'a'"
+        ValueError, match="labels of one type" if make is ContinuousAlignment else "Got 'a'"
     ):
         make().fit(chunks, np.array(["a", 1.0] * 30, dtype=object))
 

@@ -182,5 +182,5 @@ def test_features_stay_where_rows_are():
 def test_features_that_need_all_rows_are_refused():
     X, y = problem(60)
     for options in ({"output": "gram"}, {"n_components": None}):
-        with pytest.raises(ValueError, match="keeps no rows of a Dask array but landmarks"):
+        with pytest.raises(ValueError, match="stores only landmarks of a Dask array"):
             KernelFeatures(ONE, **options).fit(chunks_of(X), y)

@@ -1,4 +1,4 @@
-"""Is there any dependence, and which columns carry it: a test by centred alignment."""
+"""A test by centred alignment: does y depend on X, and on which columns."""
 
 from __future__ import annotations
 
@@ -24,21 +24,22 @@ from kernalign.features import NystroemMap
 from kernalign.gram.labels import infer_target
 from kernalign.kernels import Gaussian, LearnedKernel
 
-#: Landmarks of the Gaussian kernel on all columns, and the most features of single columns.
+#: Number of landmarks of the Gaussian kernel on all columns; maximum number of column features.
 LANDMARKS, FEATURES = 200, 400
 
 
 @dataclass(frozen=True)
 class AlignmentTest:
-    """What `alignment_test` found.
+    """Result of `alignment_test`.
 
     alignment : centred alignment of X and y, 0 to 1.
     p_value : of the hypothesis that y is independent of all columns.
-    names : of the groups of columns that were tested, each given all other columns.
-    p_values : (groups,) of the hypothesis that y is independent of the group given the others.
-    found : names of the groups in which the hypothesis is rejected, the smallest p-value first.
-    fdr : the share of `found` that is expected to be wrong, at most.
-    n_permutations : of the labels.
+    names : names of the tested groups of columns.
+    p_values : (groups,) of the hypothesis that y is independent of the group, given the other
+        columns.
+    found : names of the groups for which the hypothesis is rejected, the smallest p-value first.
+    fdr : upper bound of the expected share of false discoveries among `found`.
+    n_permutations : number of permutations of the labels.
     """
 
     alignment: float
@@ -60,35 +61,35 @@ def alignment_test(
     dependent: bool = False,
     random_state: int = 0,
 ) -> AlignmentTest:
-    """Test whether y depends on X, and which columns carry the dependence given the others.
+    """Test whether y depends on X, and on which columns it depends given the others.
 
     The first p-value compares the centred alignment (normalised HSIC) of X and y with that of
     permuted labels. Its level is exact: under independence it is below 0.05 in at most 5 % of
-    samples, whatever the distribution of X and y. The kernel is the sum of a Gaussian kernel on all
-    columns and of one on each column, of the columns' ranks.
+    samples, for any distribution of X and y. The kernel is the sum of a Gaussian kernel on all
+    columns and one on each column, applied to the ranks of the columns.
 
-    The p-value of a group asks whether the group says anything about y that the other columns do
-    not. It is a conditional randomisation test: copies of the group that keep its relation to the
-    other columns, but know nothing of y, take its place. It assumes that the group given the other
-    columns is linear in their normal scores (a Gaussian copula), with residuals of any one shape; y
-    may depend on the columns in any way. A column that only correlates with a relevant one is not
-    found.
+    The p-value of a group tests whether the group carries information about y that the other
+    columns do not have. It is a conditional randomisation test: the group is replaced by random
+    copies that keep its relation to the other columns but are independent of y. The test assumes
+    that the group, given the other columns, is linear in their normal scores (a Gaussian copula),
+    with residuals of one distribution of any shape. The dependence of y on the columns is
+    arbitrary. A column that is only correlated with a relevant one is not reported.
 
     Parameters
     ----------
     X : (n, d) array or data frame of numbers
     y : (n,) classes or numbers
     groups : dict from names to lists of columns, optional
-        Columns by position, or by name in a data frame. By default every column by itself; an empty
-        dict for none.
+        Columns by position, or by name in a data frame. By default every column is its own group;
+        an empty dict tests no groups.
     fdr : float in (0, 1)
         False discovery rate of `found`, by the method of Benjamini and Hochberg.
     n_permutations : int
-        Permutations of the labels, and draws for each group at most; draws end earlier where a
-        p-value is clearly large.
+        Number of permutations of the labels, and maximum number of draws for each group; fewer are
+        drawn if a p-value is clearly large.
     dependent : bool
-        Use the method of Benjamini and Yekutieli, which holds under any dependence between the
-        p-values and finds less.
+        Use the method of Benjamini and Yekutieli, which is valid under any dependence between the
+        p-values but less powerful.
     random_state : int
 
     Returns
@@ -129,10 +130,10 @@ def alignment_test(
 
 
 def _features(Z: Array, rng: np.random.Generator) -> Array:
-    """Features of a Gaussian kernel on each column and of one on all of them, alike in size."""
+    """Features of a Gaussian kernel on each column and of one on all columns, equally scaled."""
     of_columns = column_features(Z)
     if of_columns.shape[1] > FEATURES:
-        # Random signs keep inner products, on average.
+        # Random signs preserve inner products in expectation.
         signs = rng.choice([-1.0, 1.0], size=(of_columns.shape[1], FEATURES))
         of_columns = unit(of_columns @ signs)
     if Z.shape[1] == 1:
@@ -161,7 +162,7 @@ def _checked(X: Any, y: Any) -> tuple[Array, list[Any]]:
         row, column = np.argwhere(~np.isfinite(rows))[0].tolist()
         raise ValueError(
             f"X of alignment_test must hold finite numbers. Row {row} of column {column} holds "
-            f"{rows[row, column]}: fill it, or drop the row."
+            f"{rows[row, column]}: impute it, or drop the row."
         )
     check_consistent_length(rows, y)
     return rows, list(getattr(X, "columns", range(rows.shape[1])))

@@ -1,4 +1,4 @@
-"""What the estimators share: parameters, and the way from valid rows to fitted attributes."""
+"""Shared code of the estimators: parameters, and the steps from input rows to fitted attributes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kernalign.estimators.losses import Loss
 from kernalign.estimators.outcome import (
     choice_attributes,
     kernel_attributes,
-    warn_if_parted,
+    warn_if_overfitted,
     without_choice,
 )
 from kernalign.estimators.preselection import FOLDS, Preselection, preselect
@@ -34,15 +34,15 @@ from kernalign.rows import as_rows
 
 logger = logging.getLogger("kernalign.estimators")
 
-#: Solvers that take rows wherever they are.
-ELSEWHERE = ("nystroem", "fourier")
+#: Solvers that also work on rows that are not in memory.
+REMOTE_SOLVERS = ("nystroem", "fourier")
 
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def shows_progress(fit: Fit) -> Fit:
-    """A `fit` that shows how far it is, as `verbose` asks for it."""
+    """Decorate `fit` so that it shows its progress according to `verbose`."""
 
     @wraps(fit)
     def shown(self: KernelPredictor, *args: Any, **options: Any) -> Any:
@@ -55,7 +55,7 @@ def shows_progress(fit: Fit) -> Fit:
 class KernelEstimator(ShowsWhatWasLearned, Documented):
     """Base of `KernelClassifier`, `KernelRegressor` and `KernelFeatures`."""
 
-    #: What else the 'learner' parameter may be, for the error message.
+    #: Other allowed values of 'learner', for the error message.
     _also_allowed = ""
 
     def __sklearn_tags__(self) -> Any:
@@ -76,14 +76,14 @@ class KernelEstimator(ShowsWhatWasLearned, Documented):
 class KernelPredictor(KernelEstimator):
     """Base of the estimators that train a machine on the learned kernel.
 
-    A fit is: validate the rows, learn kernels, select one with its machine and C, train them on all
-    rows, publish. What one step found is a value that the next one takes.
+    A fit validates the rows, learns kernels, selects one of them with a machine and C, trains the
+    machine on all rows, and sets the fitted attributes.
     """
 
     _also_allowed = ", or a list of them from the simplest to the most complex"
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; `learner__prior=1` also where the learner is the default one."""
+        """Set parameters by name; `learner__prior=1` also works if `learner` is the default."""
         learner = params.get("learner", self.learner)
         own = {name: value for name, value in params.items() if name.startswith("learner__")}
         if learner is None and own:
@@ -94,7 +94,7 @@ class KernelPredictor(KernelEstimator):
         return found
 
     def _progress(self) -> Progress:
-        """Of a fit, shown as `verbose` asks for it."""
+        """The progress of a fit, shown according to `verbose`."""
         if not is_integer(self.verbose) and not isinstance(self.verbose, bool):
             raise ValueError(
                 f"The 'verbose' parameter of {type(self).__name__} must be an int or a bool. Got "
@@ -103,36 +103,36 @@ class KernelPredictor(KernelEstimator):
         return Progress(type(self).__name__, shown=self.verbose > 0)
 
     def _placed(self, X: Any) -> Any:
-        """The rows in memory, or where they are if the solver works there.
+        """The rows in memory, or unchanged if the solver can work on them elsewhere.
 
-        As many rows as "auto" solves exactly are taken into memory, as a sample of more would be.
+        Up to the number of rows that "auto" solves exactly, rows are loaded into memory.
         """
         check_choice(self, "nested", (True, False))
         check_choice(self, "solver", SOLVERS)
         rows = as_rows(X)
         if rows.in_memory:
             return X
-        if len(rows) <= EXACT_ROWS and self.solver not in ELSEWHERE:
+        if len(rows) <= EXACT_ROWS and self.solver not in REMOTE_SOLVERS:
             return rows.take(np.arange(len(rows)))
         wrong = None
-        if self.solver not in ("auto", *ELSEWHERE):
+        if self.solver not in ("auto", *REMOTE_SOLVERS):
             wrong = "solver", "'auto', 'nystroem' or 'fourier'"
         elif self.machine is not None and self.machine != "ridge":
-            wrong = "machine", "None, because others need the Gram matrix of all rows"
+            wrong = "machine", "None, because other machines need the Gram matrix of all rows"
         elif not is_integer(self.cv) or self.cv < 2:
             wrong = "cv", "an int in [2, inf)"
         elif any(learner.one_stage for learner in self._checked_learners()):
-            wrong = "learner", "a learner without a machine of its own, which needs all rows"
+            wrong = "learner", "a learner without a machine of its own, which would need all rows"
         if wrong:
             raise ValueError(
-                f"The {wrong[0]!r} parameter of {type(self).__name__} must be {wrong[1]}, where "
+                f"The {wrong[0]!r} parameter of {type(self).__name__} must be {wrong[1]}, if the "
                 f"rows are not in memory. Got {getattr(self, wrong[0])!r} instead."
             )
         return X
 
     def _search(self, problem: Problem, folds: Sequence[Split] | None) -> Searched | None:
-        """The default fit, where it is asked for: no machine, values of C or learner of one's own,
-        and rows in memory, with the kernel values that the machine needs."""
+        """The default fit, or None if another one is needed: for a given machine, learner or
+        sequence of C, for rows that are not in memory, and for solvers on features."""
         values = self._values([])
         given = None if isinstance(self.C, str) else float(values[0])
         (learner, *others) = self._checked_learners()
@@ -165,11 +165,11 @@ class KernelPredictor(KernelEstimator):
         loss: Loss,
         unit: float = 1.0,
     ) -> tuple[dict[str, Any], Selection]:
-        """Learn, select and train: fitted attributes by name, and what cross-validation found.
+        """Learn, select and train: the fitted attributes, and the result of cross-validation.
 
-        machines : those that the user asked for; default : those to take where there are none.
-        folds : None where no rows can be held out.
-        unit : of the error, in which it is reported.
+        machines : given by the user; default : used if there are none.
+        folds : None if no rows can be held out.
+        unit : in which the error is reported.
         """
         values = self._values(machines)
         learners = self._checked_learners()
@@ -208,7 +208,7 @@ class KernelPredictor(KernelEstimator):
         else:
             chosen = select(stages, problem, values, splits, loss)
             aligned = stages.alignment(chosen.candidate)
-            warn_if_parted(aligned, *chosen.alignments[chosen.candidate])
+            warn_if_overfitted(aligned, *chosen.alignments[chosen.candidate])
         learner, model = stages.train(problem, chosen.candidate, chosen.C, chosen.known)
         progress.tick("machine")
         logger.info("%s: C = %g on %d rows", type(self).__name__, chosen.C, len(problem))
@@ -233,16 +233,16 @@ class KernelPredictor(KernelEstimator):
         for learner in learners:
             if learner.one_stage and len(learners) > 1:
                 raise ValueError(
-                    f"The 'learner' parameter of {type(self).__name__} must list learners of "
-                    f"kernels only: {type(learner).__name__} trains its own machine and cannot be "
-                    "one of several."
+                    f"The 'learner' parameter of {type(self).__name__} must be a list of learners "
+                    f"that learn only a kernel: {type(learner).__name__} trains its own machine "
+                    "and cannot be one of several."
                 )
         return learners
 
     def _checked_solver(
         self, machines: Sequence[Machine], learners: Sequence[Learner], problem: Problem
     ) -> str:
-        """The solver asked for; "auto" is exact for few rows, and for machines of their own."""
+        """The solver to use; "auto" is exact for few rows and for machines given by the user."""
         check_choice(self, "solver", SOLVERS)
         check_count(self, "n_components", optional=True)
         if self.solver == "exact":
@@ -258,11 +258,11 @@ class KernelPredictor(KernelEstimator):
         what = f"machine={self.machine!r}" if own else trained
         raise ValueError(
             f"solver={self.solver!r} of {type(self).__name__} trains a linear machine on the "
-            f"learned kernel and takes no other machine. Got {what}: use solver='exact'."
+            f"learned kernel and supports no other machine. Got {what}: use solver='exact'."
         )
 
     def _values(self, machines: Sequence[Machine]) -> Array:
-        """The values of C to choose from; a single one where there is no choice."""
+        """The values of C to select from; a single value if there is nothing to select."""
         if not all(machine.regularised for machine in machines):
             return np.ones(1)
         return check_positive_values(self, "C", "cv", C_GRID)

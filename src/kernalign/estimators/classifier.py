@@ -14,6 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from kernalign._documented import includes_parameters
 from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import is_integer
@@ -35,10 +36,11 @@ from kernalign.rows.table import kernel_features
 from kernalign.tables import class_labels, group_codes
 from kernalign.tables.problems import listed
 
-#: What is trained where the user names no machine; of the two the one that predicts better.
+#: Machines used if the user gives none; cross-validation selects one of them.
 MACHINES: list[Machine] = [SupportVectorClassifier(), RidgeClassifier()]
 
 
+@includes_parameters
 class KernelClassifier(ClassifierMixin, PredictsSets):
     """A classifier that learns its kernel from the data.
 
@@ -53,100 +55,95 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         selects the simplest learner whose loss is within one standard error of the best. The loss
         is the Brier score of calibrated probabilities.
     machine : estimator with kernel="precomputed", optional
-        What is trained on the learned kernel, with its `C` (or 1/`alpha`) chosen as `C` says. By
-        default it is the ridge machine of the default fit if the learner is a `KernelSearch`, the
-        machine of the learner if that trains one (one-stage learners), and otherwise a soft-margin
-        SVM or a ridge classifier, whichever predicts better in cross-validation.
+        The estimator that is trained on the learned kernel. Its `C` (or 1/`alpha`) is chosen as
+        described under `C`. By default it is the ridge machine of the default fit if the learner is
+        a `KernelSearch`, the learner's own machine for one-stage learners, and otherwise a
+        soft-margin SVM or a ridge classifier, whichever has the lower loss in cross-validation.
     C : "cv", float or sequence of floats
-        Weight of the loss. In the default fit, "cv" takes 1/noise: the search finds the noise, and
-        leave-one-out predictions correct it. In other fits, "cv" chooses from 10^{-5, -4.5, ..., 5}
-        by cross-validation. A sequence is always chosen from by cross-validation. A number is
-        taken as it is.
+        Weight of the loss; a smaller value regularises more. In the default fit, "cv" sets C to
+        1/noise: the search finds the noise, and leave-one-out predictions correct it. In other
+        fits, "cv" selects C from 10^{-5, -4.5, ..., 5} by cross-validation. A sequence gives the
+        values to select from by cross-validation. A float is used as given.
     cv : int or cross-validation splitter
-        Folds for `cv_error_` and, outside the default fit, for the choice of C and for the
-        calibration of probabilities. A number of folds holds for all classes: a class with fewer
-        rows is held out in as many folds as it has rows, and a single row is in every training
-        set. The default fit uses only as many of these folds as hold out 1000 rows together.
+        Folds for `cv_error_` and, outside the default fit, for the selection of C and the
+        calibration of probabilities. An int gives the number of stratified folds. A class with
+        fewer rows than folds is held out in as many folds as it has rows; a class with a single row
+        is in every training set. The default fit evaluates only as many of these folds as are
+        needed to hold out 1000 rows.
     nested : bool
-        Learn the kernel again inside each fold, so that `cv_error_` and the choice of C do not use
-        a kernel that has seen the held-out rows. The default fit searches with `effort="quick"`
-        there. (One-stage learners always learn again. A penalty that the learner chose on its own
-        held-out rows stays.)
+        Learn the kernel again inside each fold, so that `cv_error_` and the selection of C do not
+        use a kernel that has seen the held-out rows. The default fit uses `effort="quick"` there.
+        One-stage learners always learn again. A penalty that a learner selected on its own
+        hold-out set is kept.
     solver : {"auto", "exact", "nystroem", "fourier", "cg"}
         How the machine is solved; `solver_` is the solver that was used. "exact" trains the machine
-        on the Gram matrix. The others train least squares on labels -1/+1 in O(n): "nystroem" on
-        features of landmarks, "fourier" on random features (exact ones for Fourier and Linear
-        kernels), "cg" on all rows by preconditioned conjugate gradients. On features, a squared
-        hinge loss is also tried, and used if held-out rows prefer it. It is tried if the features
-        of all rows, in single precision, fit in scikit-learn's `working_memory` (about 50,000 rows
-        by default), and not on Dask arrays. These solvers learn the kernel on a sample of the rows
-        (`Sampled`) if there are many. Beyond 2000 rows, if `cv` is a number, they choose C on one
-        hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit, up
-        to 2000 rows with other learners, and for any number of rows if a machine is given.
-        Otherwise it is "nystroem", or "fourier" if these features are exact. The default fit then
-        trains its ridge machine on landmarks by preconditioned conjugate gradients, and takes
-        `cv_error_` from one hold-out set.
+        on the Gram matrix. The others fit least squares to labels -1/+1 in O(n): "nystroem" on
+        Nystroem features, "fourier" on random Fourier features (exact ones for Fourier and Linear
+        kernels), "cg" on all rows by preconditioned conjugate gradients. With features, a squared
+        hinge loss is also tried, and is used if it has the lower loss on held-out rows. It is tried
+        only if the features of all rows, in single precision, fit in scikit-learn's
+        `working_memory` (about 50,000 rows by default), and not for Dask arrays. These solvers
+        learn the kernel on a sample of the rows (`Sampled`) if there are many. Above 2000 rows, if
+        `cv` is an int, they select C on one hold-out set outside that sample. "auto" is "exact" up
+        to 5000 rows in the default fit, up to 2000 rows with other learners, and for any number of
+        rows if a machine is given. Otherwise it is "nystroem", or "fourier" if these features are
+        exact. Above 5000 rows, the default fit trains its ridge machine on landmarks by
+        preconditioned conjugate gradients, and estimates `cv_error_` on one hold-out set.
     n_components : int or None
-        Features, or landmarks, of the solvers that have them. 3000 by default, and more between
-        30,000 and 250,000 rows, up to 6000. In the default fit one for each two rows, at least 2500
-        and at most 4000. For fewer than 300 rows, "fourier" takes ten for each row, and 200
-        at least.
+        Number of features or landmarks, for the solvers that use them. The default is 3000; between
+        30,000 and 250,000 rows it grows to at most 6000. In the default fit it is half the number
+        of rows, at least 2500 and at most 4000. For fewer than 300 rows, "fourier" uses ten
+        features per row, at least 200.
     class_weight : dict, "balanced" or None
-        Weights of the classes, for the alignment, for the machine and for the losses that decide
-        between kernels and values of C; not for `cv_error_`.
-    categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
-        Which columns of a table hold categories. With "from_dtype", these are the columns of a
-        categorical dtype, and text of which at least half of the cells hold a value that another
-        row holds too. With a list or a mask, exactly the columns in it.
-    kinds : dictionary of names or positions, optional
-        The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
-        the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
-        from the lowest to the highest.
-    verbose : int
-        1 shows the progress of the fit on standard error: the number of steps, and the time left.
-        In the default fit this time is estimated before it begins.
+        Weights of the classes. They affect the alignment, the machine, and the losses that select
+        the kernel and C, but not `cv_error_`.
+    {categorical_features}
+    {kinds}
+    {verbose}
 
     Attributes
     ----------
     model_ : Model
-        What predicts: `model_.outputs(X)` are decision values. It keeps the training rows that it
-        needs (`model_.rows`, at positions `model_.index`), landmarks, or frequencies; `model_.kept`
-        says which, and `model_.n_rows` from how many rows it was learned.
+        The fitted model; `model_.outputs(X)` are decision values. It stores the training rows that
+        it needs (`model_.rows`, at positions `model_.index`), landmarks, or frequencies.
+        `model_.kept` says which, and `model_.n_rows` is the number of rows it was learned from.
     learner_ : Learner
         The fitted learner. A `KernelSearch` also has `noise_`, `units_` and `rows_`.
     kernel_ : LearnedKernel
         The learned kernel; `alignment_` is its alignment, `history_` the steps of the search.
     C_ : float
-        The C in use; 1/noise in the default fit.
+        The selected C; 1/noise in the default fit.
     cv_results_ : dict of arrays
-        Values of `C` with their `error` and the `loss` (Brier score) by which one was chosen, for
-        the chosen kernel and machine; infinite where a value was not tried. After a default fit it
-        holds `C_` and `cv_error_` only, as there was no choice.
+        The values of `C`, with the `error` and the `loss` (Brier score) of each, for the selected
+        kernel and machine; infinite for values that were not tried. After a default fit it contains
+        `C_` and `cv_error_` only, because C is not selected by cross-validation.
     path_ : list of dict
         The kernels and machines that were compared by cross-validation, the simplest first:
         learner, machine, alignment on the training rows and on held-out rows, number of rows,
-        cross-validated error at the best C, whether it was chosen. After a default fit it has one
-        record; `history_` has the kernels that the search compared. If a sample of many rows
-        selected the kernel, its records come first, then those of the machines.
+        cross-validated error at the best C, and whether it was selected. After a default fit it has
+        one record; `history_` lists the kernels that the search compared. If the kernel was
+        selected on a sample of the rows, the records of the sample come first, then those of the
+        machines.
     cv_error_, cv_error_std_ : float
-        Error of the whole procedure on rows that it has not seen, and its standard error. In the
-        default fit, each fold searches its own kernel on its training rows. In other fits, the rows
-        of a fold are judged in parts, each by the choice that the other parts of the fold would
-        have made: no row has a say in the choice that judges it, and none trained a machine that
-        takes part in it. A choice by fewer rows is a little worse than the one that is made, so
-        that the error is rather too large than too small. Rows count by `sample_weight`.
+        Estimated error of the whole procedure on new rows, and its standard error. In the default
+        fit, each fold searches its own kernel on its training rows. In other fits, the held-out
+        rows of a fold are divided into parts, and each part is evaluated with the hyper-parameters
+        that the other parts of the same fold select. No row therefore takes part in a selection
+        that is evaluated on it. A selection on fewer rows is slightly worse than the final one, so
+        the estimate tends to be too large rather than too small. Rows count by `sample_weight`.
     cv_error_interval_ : (float, float)
-        Holds the error of the fitted model on new rows with a confidence of 95 %.
+        95 % confidence interval for the error of the fitted model on new rows.
     cv_error_unknown_ : str
         Why `cv_error_` or its interval is NaN: `nested=False`, folds of a single row, too few rows,
         or fewer than two classes with rows to hold out. Empty if they are known.
     scores_ : Scores
-        Of held-out rows; what `predict_set` works with.
+        Conformal scores of held-out rows, which `predict_set` uses.
     classes_ : array
-        In order, of the type that y has as an array.
-    n_features_in_, feature_names_in_ : what `fit` saw.
+        The sorted classes, with the dtype that y has as an array.
+    n_features_in_, feature_names_in_ :
+        Number and names of the columns seen in `fit`.
     columns_ : Columns
-        Of a table: what was decided about each column, and the features that it becomes.
+        For a table: the kind of each column, and the features that it is encoded as.
 
     Examples
     --------
@@ -187,20 +184,21 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
 
     @shows_progress
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn the kernel, choose C, train the machine.
+        """Learn the kernel, select C and train the machine.
 
         Parameters
         ----------
         X : (n, d) array or data frame, also of Dask
         y : (n,) list, array or series of labels
-            Text, numbers, booleans or categories. Rows without a label are named in the error.
+            Text, numbers, booleans or categories. A missing label raises an error that names the
+            row.
         sample_weight : (n,) array, optional
-            An integer weight counts as that many equal rows.
+            An integer weight is equivalent to repeating the row.
         groups : (n,) list, array or series, optional
-            Rows that belong together, such as those of one patient: no fold divides a group. A
-            number of folds is then of `StratifiedGroupKFold`; a splitter is given the groups. They
-            hold for `cv_error_`, the choice of C and the calibration of probabilities. The search
-            of the default fit does not use them.
+            Group of each row, such as the patient. No fold divides a group. If `cv` is an int, the
+            folds are those of `StratifiedGroupKFold`; a splitter receives the groups. Groups apply
+            to `cv_error_`, the selection of C and the calibration of probabilities. The search of
+            the default fit does not use them.
         """
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight, class_labels)
         check_classification_targets(y)
@@ -226,8 +224,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
     def _fitted(
         self, problem: Problem, machines: list[Machine], folds: Sequence[Split] | None
     ) -> tuple[dict[str, Any], Problem, Array, list[tuple[IntArray, Array]]]:
-        """Fitted attributes; rows, with outputs that have not seen them where there are such, to
-        calibrate on; and rows that folds held out, by position, with the outputs for them."""
+        """Returns the fitted attributes; rows to calibrate on, with predictions that have not seen
+        them; and the rows that folds held out, by position, with their outputs."""
         found = None if machines else self._search(problem, folds)
         if found is not None:
 
@@ -238,7 +236,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
             fitted = searched_attributes(found, row_errors, nested=self.nested)
             held_out = [(part.index, part.outputs) for part in found.held_out]
             if problem.groups is not None and found.held_out:
-                # A row that is left out has others of its group to tell its class.
+                # Leaving out one row keeps the rest of its group, which reveals its class.
                 left_out = found.outputs_of_folds()
             else:
                 left_out = found.left_out.copy()
@@ -278,7 +276,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
     def _folds(
         self, X: Array, y: Array, used: Any, classes: Any, groups: Any
     ) -> list[Split] | None:
-        """Splits of the used rows; None where fewer than two classes have rows to hold out."""
+        """Splits of the used rows; None if fewer than two classes have rows to hold out."""
         codes = np.searchsorted(classes, y[used])
         if is_integer(self.cv):
             if groups is not None:
@@ -314,8 +312,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, calibrated on decision values of held-out rows.
 
-        In the default fit these are leave-one-out values of at most 2000 rows, or, beyond 5000
-        rows, values of a hold-out set.
+        The default fit calibrates on leave-one-out values of at most 2000 rows, or, above 5000
+        rows, on a hold-out set.
         """
         check_is_fitted(self)
         probabilities, outputs = self.calibration_.probabilities, self.model_.outputs
@@ -323,7 +321,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
 
 
 def _warn_of_single_rows(labels: list[Any], alone: bool) -> None:
-    """Say which classes no row can be held out of; alone : at most one class has more."""
+    """Warn about classes with a single row; alone : at most one class has more than one row."""
     if not labels:
         return
     shown = listed([repr(label) for label in labels])
@@ -332,11 +330,11 @@ def _warn_of_single_rows(labels: list[Any], alone: bool) -> None:
         f"{'Class' if len(labels) == 1 else 'Classes'} {shown} {'has' if not each else 'have'} a "
         f"single row{each}, "
         + (
-            "and at most one class has more: C cannot be chosen by cross-validation and is the "
-            "value nearest to 1."
+            "and at most one class has more: C cannot be selected by cross-validation and is set "
+            "to the value nearest to 1."
             if alone
-            else "which every fold trains on: held-out rows of the other classes choose C and give "
-            "cv_error_."
+            else "which is in every training set: C is selected, and cv_error_ estimated, on "
+            "held-out rows of the other classes."
         ),
         SelectionWarning,
         stacklevel=find_stack_level(),
@@ -344,16 +342,16 @@ def _warn_of_single_rows(labels: list[Any], alone: bool) -> None:
 
 
 def _not_alone(codes: IntArray) -> Any:
-    """Rows of classes with others, if there are two such classes; else all rows.
+    """Rows of classes with at least two rows, if there are two such classes; otherwise all rows.
 
-    No machine that has not seen the only row of a class knows that class.
+    A machine that has not seen the only row of a class cannot predict that class.
     """
     several = np.bincount(codes) > 1
     return several[codes] if several.sum() > 1 else np.ones(len(codes), dtype=bool)
 
 
 def _classes(y: Any) -> Any:
-    """The classes, of which there must be two."""
+    """The classes, of which there must be at least two."""
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(

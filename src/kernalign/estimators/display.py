@@ -1,4 +1,4 @@
-"""What a fitted estimator shows of itself: the kernel in words, the error and the rows."""
+"""Text and HTML representation of a fitted estimator: rows, kernels and error."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
-#: Kernels that are shown.
+#: Maximum number of kernels shown.
 SHOWN = 4
 
 
 class ShowsWhatWasLearned(BaseEstimator):
-    """An estimator whose text and HTML tell what it has learned, once it is fitted."""
+    """An estimator whose representation describes the learned kernel once it is fitted."""
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return "\n".join([super().__repr__(N_CHAR_MAX), *(f"  {line}" for line in learned(self))])
@@ -25,7 +25,7 @@ class ShowsWhatWasLearned(BaseEstimator):
 
 
 def learned(estimator: Any) -> list[str]:
-    """What was learned, a line for each; none before `fit`."""
+    """One line for each learned fact; empty before `fit`."""
     if not hasattr(estimator, "kernel_"):
         return []
     lines = _rows(estimator) + _kernels(estimator)
@@ -59,7 +59,7 @@ def _kernels(estimator: Any) -> list[str]:
 
 
 def _names(estimator: Any, kernel: Any) -> list[str]:
-    """Of the features that the kernel sees."""
+    """Names of the features that the kernel is evaluated on."""
     table = getattr(estimator, "columns_", None)
     names = getattr(estimator, "feature_names_in_", None) if table is None else table.feature_names
     if names is not None:
@@ -71,4 +71,4 @@ def _error(estimator: Any, error: float) -> str:
     deviation = estimator.cv_error_std_
     if is_classifier(estimator):
         return f"{100 * error:.1f} % (standard error {100 * deviation:.1f})"
-    return f"{error:.4g} (mean square; standard error {deviation:.2g})"
+    return f"{error:.4g} (mean squared error; standard error {deviation:.2g})"

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from kernalign._documented import includes_parameters
 from kernalign._fitted import publish
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count
@@ -25,35 +26,31 @@ from kernalign.rows.input import labelled_rows, of_rows
 from kernalign.rows.table import kernel_features
 
 
+@includes_parameters
 class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):
-    """Turn X into features of a learned kernel, for any linear model.
+    """Transform X into features of a learned kernel, for use with any linear model.
 
-    Features phi with phi(x)'phi(x') = k(x, x') on the landmarks, and close to it elsewhere
-    (Nystrom). With as many landmarks as training rows the training Gram matrix is exact.
+    The features phi satisfy phi(x)'phi(x') = k(x, x') on the landmarks and approximate it elsewhere
+    (Nystroem). If all training rows are landmarks, the training Gram matrix is exact.
 
     Parameters
     ----------
     learner : Learner, default ContinuousAlignment()
         How the kernel is learned.
     n_components : int or None
-        Landmarks drawn from the distinct training rows, one feature each; None takes them all.
+        Number of landmarks, and of features. Landmarks are drawn from the distinct training rows;
+        None uses all of them.
     output : {"features", "gram"}
-        "gram" gives k(X, X_train), for estimators with kernel="precomputed".
+        "gram" returns k(X, X_train), for estimators with kernel="precomputed".
     random_state : int, RandomState or None
-        Choice of the landmarks.
-    categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
-        Which columns of a table hold categories. With "from_dtype", these are the columns of a
-        categorical dtype, and text of which at least half of the cells hold a value that another
-        row holds too. With a list or a mask, exactly the columns in it.
-    kinds : dictionary of names or positions, optional
-        The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
-        the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
-        from the lowest to the highest.
+        Seed of the selection of landmarks.
+    {categorical_features}
+    {kinds}
 
     Attributes
     ----------
     columns_ : Columns
-        Of a table: what was decided about each column, and the features that it becomes.
+        For a table: the kind of each column, and the features that it is encoded as.
 
     Examples
     --------
@@ -85,14 +82,14 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         self.kinds = kinds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the kernel from labels and choose the landmarks."""
+        """Learn the kernel from the labels and select the landmarks."""
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight, multi_output=True)
         check_choice(self, "output", ("features", "gram"))
         check_count(self, "n_components", optional=True)
         rows, used = as_rows(X), weight > 0
         if not rows.in_memory and (self.output == "gram" or self.n_components is None):
             raise ValueError(
-                "KernelFeatures keeps no rows of a Dask array but landmarks. Got "
+                "KernelFeatures stores only landmarks of a Dask array. Got "
                 f"output={self.output!r}, n_components={self.n_components!r}: use "
                 "output='features' and a number of landmarks."
             )
@@ -102,8 +99,8 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         kernel, some = learner.kernel_, rows.subset(used)
         seen = Seen.of(some, weight[used])
         if self.output == "gram":
-            # Estimators with kernel="precomputed" want a column for every row that they are fitted
-            # with, rows of weight zero included.
+            # Estimators with kernel="precomputed" need a column for every row that they are fitted
+            # to, including rows of weight zero.
             model: RowsModel = KernelValues(kernel, seen, X, np.arange(len(X)))
         else:
             landmarks = self._landmarks(kernel, some)
@@ -113,7 +110,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
         return self
 
     def _landmarks(self, kernel: LearnedKernel, X: Any) -> Array:
-        """Distinct rows, all or as many as there are to be components."""
+        """All distinct rows, or a sample of `n_components` of them."""
         rng = generator(self.random_state)
         if not as_rows(X).in_memory:
             return choose_landmarks(kernel, X, int(self.n_components or 0), rng, "uniform")
@@ -141,7 +138,7 @@ class KernelFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEs
 def _inverse_root(K: Array) -> Array:
     """K^(-1/2) of a Gram matrix."""
     values, vectors = eigh(K)
-    # Directions that rounding made up would blow up in the inverse root.
+    # The inverse root would amplify directions that are only rounding errors.
     kept = values > values[-1] * len(K) * np.finfo(float).eps
     vectors = vectors[:, kept]
     return vectors / np.sqrt(values[kept]) @ vectors.T

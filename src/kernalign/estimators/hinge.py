@@ -1,7 +1,7 @@
-"""The squared hinge along a path of C: a few values around the best one of least squares.
+"""The squared hinge loss along a path of C: a few values around the best C of least squares.
 
-It costs a pass over kept features for each of its iterations, so it is for as many rows as have
-their features, in single precision, in scikit-learn's `working_memory`, and for rows in memory.
+Each iteration is a pass over stored features. The loss is therefore tried only for rows in memory
+whose features, in single precision, fit in scikit-learn's `working_memory`.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kernalign.features import FeatureMap
 from kernalign.machines import LinearModel, SquaredHinge
 from kernalign.machines.least_squares import outputs
 
-#: C that are tried, in units of the best one of least squares: rows outside the margin no longer
-#: hold the machine back, so that it wants less of C, and more where classes overlap.
-LEAST, MOST = 0.01, 10.0
-#: Values of C in a row that may fail to improve before no larger one, and costlier, is tried.
+#: Range of C that is tried, relative to the best C of least squares. Rows outside the margin have
+#: no loss, so that a smaller C is often enough; a larger one can be better if classes overlap.
+MIN_C_RATIO, MAX_C_RATIO = 0.01, 10.0
+#: The path ends after this many consecutive values of C without improvement.
 PATIENCE = 2
-#: Of kept features.
+#: Precision of the stored features.
 PRECISION = np.float32
 
 
 def features_fit(rows: int, n_features: int) -> bool:
-    """Whether features of all rows may be kept."""
+    """Whether the features of all rows may be stored."""
     needed = rows * n_features * np.dtype(PRECISION).itemsize
     return needed <= working_memory()
 
@@ -43,18 +43,21 @@ def hinge_path(
     loss: Loss,
     places: list[int] | None = None,
 ) -> tuple[Array, list[int]]:
-    """Outputs on held-out rows at the C that are tried, and their places among the values.
+    """Outputs on held-out rows at the tried values of C, and the places of these values.
 
-    The outputs are (values, rows, c) as `found`, those of least squares; NaN where C is not tried.
+    The outputs are (values, rows, c) like `found`, those of least squares; NaN where C is not
+    tried.
 
-    loss : what decides between C.
-    places : those of the first split, in every other split.
+    loss : selects C.
+    places : of the values tried in the first split; the other splits try the same.
     """
     first = places is None
     if places is None:
         best = int(np.argmin(_losses(loss, found, test)))
         ratio = values / values[best]
-        places = np.flatnonzero((ratio >= LEAST / 1.01) & (ratio <= MOST * 1.01)).tolist()
+        places = np.flatnonzero(
+            (ratio >= MIN_C_RATIO / 1.01) & (ratio <= MAX_C_RATIO * 1.01)
+        ).tolist()
     out = np.full_like(found, np.nan)
     tried: list[int] = []
     losses: list[float] = []

@@ -1,10 +1,9 @@
-"""How far a predicted number can be off: intervals and quantiles from held-out residuals.
+"""Prediction intervals and quantiles from the residuals of held-out rows.
 
-Each fold learns a kernel and a machine of its own and predicts rows that it has not seen. The
-residuals of these rows, in units of the standard deviation that the fold's own Gaussian process
-predicts for them, are the scores. An interval is the prediction plus and minus the standard
-deviation at the row times a quantile of the scores, taken as in conformal prediction: of N scores
-the ceil((N + 1) coverage)-th smallest.
+Each fold learns its own kernel and machine and predicts rows that it has not seen. The scores are
+the residuals of these rows, in units of the standard deviation that the fold's Gaussian process
+predicts for them. An interval is the prediction plus and minus the row's standard deviation times a
+conformal quantile of the scores: the ceil((N + 1) coverage)-th smallest of N scores.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from kernalign.machines import KernelModel, RidgeRegressor
 from kernalign.machines.posterior import Posterior
 from kernalign.rows.input import of_rows
 
-#: Why there are no intervals.
+#: Reason why there are no intervals.
 SEVERAL = "y has several columns. Fit one KernelRegressor for each of them."
 
 
 @dataclass(frozen=True)
 class Certainty:
-    """What a fitted regressor knows of its own errors.
+    """What a fitted regressor knows about its own errors.
 
-    posterior : the Gaussian process of the machine; None where the machine has none.
+    posterior : the Gaussian process of the machine; None if it has none.
     scores : of held-out rows; scaled : whether they are in units of the posterior's deviations.
     """
 
@@ -44,7 +43,7 @@ class Certainty:
 
 
 def searched_certainty(found: Searched, t: Array, weight: Array, *, nested: bool) -> Certainty:
-    """Of a default fit: scores in units of the deviations that the folds predict."""
+    """For a default fit: scores in units of the deviations that the folds predict."""
     if t.ndim > 1:
         return Certainty(None, Scores.none(SEVERAL), scaled=False)
     if not nested:
@@ -53,7 +52,7 @@ def searched_certainty(found: Searched, t: Array, weight: Array, *, nested: bool
     index = np.concatenate([part.index for part in held_out])
     missed = np.concatenate([t[part.index] - part.outputs for part in held_out])
     spread = np.concatenate([np.asarray(part.deviations) for part in held_out])
-    # A fold that knows the response exactly, as a constant one, has nothing to be scaled.
+    # A fold can predict the response exactly, for example a constant one: its deviation is zero.
     scores = np.divide(missed, spread, out=np.zeros_like(missed), where=spread > 0)
     return Certainty(found.posterior, Scores.of(scores, weight[index]), scaled=True)
 
@@ -61,7 +60,7 @@ def searched_certainty(found: Searched, t: Array, weight: Array, *, nested: bool
 def selected_certainty(
     fitted: Mapping[str, Any], held_out: Array, problem: Problem, *, nested: bool
 ) -> Certainty:
-    """Where C is chosen on held-out rows: their residuals are the scores."""
+    """For fits that select C on held-out rows: the residuals of these rows are the scores."""
     if problem.y.ndim > 1:
         return Certainty(None, Scores.none(SEVERAL), scaled=False)
     known = np.isfinite(held_out)
@@ -91,12 +90,13 @@ class PredictsIntervals(KernelPredictor):
     certainty_: Certainty
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Any:
-        """Lower and upper ends between which a new response lies with probability `coverage`.
+        """Prediction interval that contains a new response with probability `coverage`.
 
-        The size of the interval follows the standard deviation that the model predicts for the
-        row, in the default fit, and is such that held-out rows, whose folds have learned a kernel
-        of their own, lie inside as often as asked. No distribution of the errors is assumed. Ends
-        are infinite where there are too few rows for the coverage: it takes 1 / (1 - coverage) - 1.
+        The coverage is that of held-out rows, which were predicted by folds with their own kernel;
+        the distribution of the errors is not assumed. In the default fit, the width is proportional
+        to the standard deviation that the model predicts for the row. The ends are infinite if
+        there are too few held-out rows for the coverage: at least coverage / (1 - coverage) are
+        needed.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class PredictsIntervals(KernelPredictor):
         return scores
 
     def _between(self, X: Any, sizes: Array) -> Any:
-        """The response at so many deviations from the prediction."""
+        """The response at the given numbers of standard deviations from the prediction."""
         outputs, inverse = self.model_.outputs, self.response_.inverse
         deviations = self._deviations() if self.certainty_.scaled else None
 
@@ -146,16 +146,16 @@ class PredictsIntervals(KernelPredictor):
             t = outputs(rows)[:, None]
             spread = np.ones((len(rows), 1)) if deviations is None else deviations(rows)[:, None]
             with np.errstate(invalid="ignore", over="ignore"):
-                # A deviation of zero is certain, however many of them.
+                # A standard deviation of zero means certainty; it must not become inf * 0.
                 return inverse(t + np.where(spread > 0, spread * sizes, 0.0))
 
         return of_rows(self, X, ends, len(sizes))
 
     def _deviations(self) -> Callable[[Array], Array]:
-        """A function of rows that gives the standard deviations of the response, on its scale."""
+        """A function from rows to the standard deviations of the transformed response."""
         posterior = self.certainty_.posterior
         if self.certainty_.scores.unknown == SEVERAL:
-            raise ValueError(f"return_std takes one response, but {SEVERAL}")
+            raise ValueError(f"return_std supports one response, but {SEVERAL}")
         if posterior is None:
             raise ValueError(
                 "return_std needs a machine that is a Gaussian process: the default fit, or "

@@ -1,7 +1,7 @@
-"""The default fit on many rows: the kernel that a search finds, and a ridge machine on landmarks.
+"""The default fit on many rows: search the kernel, then train a ridge machine on landmarks.
 
-The search looks at a sample. Some of the rows that it has not seen are held out of a first
-solution: they tell the error, and calibrate probabilities. A few more steps then take in all rows.
+The search uses a sample. A hold-out set of rows outside the sample is excluded from a first
+solution; it gives the error and calibrates probabilities. A few more steps then include all rows.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from kernalign.learners.base import generator
 from kernalign.machines.landmark_ridge import LandmarkRidge, precision_for
 from kernalign.machines.posterior import Posterior
 
-#: Landmarks by default, at least and at most, and rows for each of them.
-FEWEST, MOST, ROWS_PER_LANDMARK = 2500, 4000, 2
-#: Kernel values that are kept. Of more rows, as many as these hold give a first solution, and a few
-#: steps on all rows, which compute kernel values anew, improve it to this share of the residual.
-KEPT_BYTES, LOOSE = 1.2e9, 3e-3
-#: Rows that are held out: at most this share, and so many.
-SHARE, HELD_OUT = 0.1, 2000
+#: Default number of landmarks: minimum, maximum, and rows per landmark.
+MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
+#: Limit for stored kernel values. If all rows exceed it, a part of the rows gives a first solution.
+#: Steps on all rows, which recompute kernel values, then reduce the residual to this share.
+KEPT_BYTES, FINAL_TOL = 1.2e9, 3e-3
+#: Size of the hold-out set: maximum share of the rows, and maximum number.
+MAX_HELD_OUT_SHARE, MAX_HELD_OUT = 0.1, 2000
 
 
 def landmarks_for(n: int, asked: int | None) -> int:
-    """The number of landmarks for so many rows."""
+    """The number of landmarks for n rows."""
     if asked is not None:
         return min(int(asked), n)
-    return int(np.clip(n // ROWS_PER_LANDMARK, FEWEST, MOST))
+    return int(np.clip(n // ROWS_PER_LANDMARK, MIN_LANDMARKS, MAX_LANDMARKS))
 
 
 def fit_landmarked(
     search: KernelSearch, problem: Problem, *, C: float | None, number: int
 ) -> Searched:
-    """Search the kernel, solve without the rows held out, then with all.
+    """Search the kernel, solve without the hold-out set, then with all rows.
 
-    C : given by the user; None to take what the search finds.
+    C : given by the user; None to use the noise that the search finds.
     number : of landmarks.
     """
     X, target = problem.X, problem.target
@@ -76,7 +76,7 @@ def fit_landmarked(
     else:
         del part
         everything = LandmarkRidge(kernel, landmarks, X, tuned.log_noise, keep=False)
-        dual = everything.solve(target, dual, LOOSE)
+        dual = everything.solve(target, dual, FINAL_TOL)
     progress.tick("machine", costs.machine)
     posterior = replace(posterior, weight=np.array([len(problem) / len(landmarks)]))
     model = replace(dual.on_rows(kernel, landmarks, problem.seen), index=None)
@@ -86,7 +86,7 @@ def fit_landmarked(
 
 
 def _planned(progress: Progress, problem: Problem, number: int) -> Costs:
-    """Costs of the kernel, the hold-out set and the machine, which the progress is told."""
+    """Costs of the kernel, the hold-out set and the machine; they are added to the progress."""
     n, d = problem.X.shape
     costs = Costs.on_landmarks(n, d, number)
     steps = [costs.search, costs.fold, costs.machine]
@@ -95,24 +95,24 @@ def _planned(progress: Progress, problem: Problem, number: int) -> Costs:
 
 
 def kept_rows(number: int, log_noise: float) -> int:
-    """Rows whose kernel values with so many landmarks are kept."""
+    """Number of rows whose kernel values with the landmarks are stored."""
     return int(KEPT_BYTES // (np.dtype(precision_for(log_noise)).itemsize * number))
 
 
 def _rows_kept(target: Target, held: IntArray, most: int) -> IntArray:
-    """As many rows, among them those held out."""
+    """The rows whose kernel values are stored; they include the hold-out set."""
     if len(target.weight) <= most:
         return np.arange(len(target.weight))
     return np.union1d(held, rows_in_proportion(target, most - len(held), generator(3)))
 
 
 def _held_out(target: Target, used: IntArray) -> IntArray:
-    """Rows that had no say in the kernel or the noise."""
+    """A hold-out set of rows that neither the kernel nor the noise was learned from."""
     n = len(target.weight)
     free = np.setdiff1d(np.arange(n), used)
-    number = max(1, int(min(SHARE * n, HELD_OUT)))
+    number = max(1, int(min(MAX_HELD_OUT_SHARE * n, MAX_HELD_OUT)))
     if len(free) < number:
-        # So few rows are many to nobody but a caller with a limit of its own.
+        # Too few rows are left, which happens only if the caller lowers the limits.
         free = np.arange(n)
     rows: IntArray = free[rows_in_proportion(target.rows(free), number, generator(2))]
     return rows
@@ -125,6 +125,6 @@ def _without(target: Target, rows: IntArray) -> Target:
 
 
 def _distinct(X: np.ndarray, rows: IntArray) -> IntArray:
-    """One of equal rows."""
+    """One row of each set of equal rows."""
     _, first = np.unique(X[rows], axis=0, return_index=True)
     return rows[np.sort(first)]

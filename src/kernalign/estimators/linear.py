@@ -1,7 +1,7 @@
 """Second stages that cost O(n): a linear machine on features of the learned kernel.
 
-The kernel is learned on a sample of many rows, C is chosen on rows that the sample does not hold,
-and one pass over the rows gives the sums from which least squares follow at every C.
+The kernel is learned on a sample of the rows, and C is selected on rows outside the sample. One
+pass over the rows gives the sums that determine the least squares solution for every C.
 """
 
 from __future__ import annotations
@@ -38,26 +38,27 @@ from kernalign.machines.least_squares import outputs
 from kernalign.machines.model import DualModel, Model, linear_model
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
-#: Up to this many rows "auto" is exact.
+#: Up to this number of rows, "auto" is exact.
 EXACT_ROWS = 2000
-#: Features by default; a constant, so that cost grows as the number of rows and no faster.
+#: Default number of features. It is constant, so that the cost is linear in the number of rows.
 FEATURES = 3000
-#: There are more where each has so many rows, and all cost no more than those of so many rows.
-ROWS_PER_FEATURE, AS_MANY_ROWS = 10, 250_000
-#: Random features of few rows: so many for each, and so many at least.
-RANDOM_PER_ROW, FEWEST_RANDOM = 10, 200
-#: Up to this many rows C is chosen on all folds; beyond, on one share held out, of at most so many:
-#: no number of rows then costs more than a larger one.
-FOLDS_ROWS, HELD_OUT = EXACT_ROWS, 20_000
-#: Machines of the second stage.
+#: The number grows if there are at least this many rows per feature, and as long as the total cost
+#: stays below that of `FEATURES` features of this many rows.
+ROWS_PER_FEATURE, FULL_COST_ROWS = 10, 250_000
+#: Number of random features per row, and their minimum, for few rows.
+RANDOM_PER_ROW, MIN_RANDOM = 10, 200
+#: Up to this number of rows, C is selected on all folds; above it, on one hold-out set of limited
+#: size, so that the cost never falls when rows are added.
+FOLDS_ROWS, MAX_HELD_OUT = EXACT_ROWS, 20_000
+#: Machines of the second stage: least squares and squared hinge.
 SQUARES, HINGE = Candidate(0, 0), Candidate(0, 1)
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Normal equations of some rows of a problem, by `index`, and their features if they are kept.
+    """Normal equations of the rows `index` of a problem, and their features if they are stored.
 
-    kept : (all rows, r) of which the first, as many as in `index`, are known.
+    kept : (all rows, r); the first `len(index)` rows are filled.
     """
 
     features: FeatureMap
@@ -70,17 +71,17 @@ class Sums:
 class LinearStages(Stages):
     """Learn the kernel, then a linear machine on its features, or least squares by iterations.
 
-    The machine is least squares. For classes it is the squared hinge where held-out rows say that
-    this is better; it is tried where the features of all rows can be kept (`estimators.hinge`), not
-    on rows elsewhere and not by "cg".
+    The machine is least squares. For classification, a squared hinge loss is also tried, and used
+    if it is better on held-out rows. It is tried only if the features of all rows can be stored
+    (`estimators.hinge`); not for rows outside memory and not for "cg".
 
     fitted : the learner, fitted to all rows.
     solver : "nystroem", "fourier" or "cg".
-    candidates : SQUARES, and HINGE where it is tried.
-    nested : learn the kernel again where a split holds out rows that it was learned from.
-    free : rows held out for the choice of C; 0 where all folds have their turn.
-    apart : rows that had a say in the choice between kernels, and have none in that of C.
-    loss : by which C is chosen; the squared hinge finds with it where to look.
+    candidates : SQUARES, and HINGE if it is tried.
+    nested : learn the kernel again if a split holds out rows that it was learned from.
+    free : size of the hold-out set for the selection of C; 0 to use all folds.
+    apart : rows on which the kernel was selected; they are not used to select C.
+    loss : selects C, and the range of C for the squared hinge.
     """
 
     fitted: Learner
@@ -105,14 +106,14 @@ class LinearStages(Stages):
         apart: IntArray,
         loss: Loss,
     ) -> LinearStages:
-        """The stages with a copy of the learner fitted to a problem.
+        """Fit a copy of the learner to a problem and return the stages.
 
-        solver : "auto" becomes "fourier" where the kernel's features are exact, else "nystroem".
+        solver : "auto" becomes "fourier" if the kernel's features are exact, otherwise "nystroem".
         """
         n = len(problem)
         sampled = on_sample(learner, n, problem.remote, free)
         with warnings.catch_warnings():
-            # The interval is in the history; only who asks for a sample is warned of its size.
+            # Only a user who asks for a sample is warned about its size; history_ has the interval.
             if sampled is not learner:
                 warnings.simplefilter("ignore", SampleWarning)
             fitted = clone(sampled).fit_target(problem.X, problem.target, problem.feature_names)
@@ -123,7 +124,7 @@ class LinearStages(Stages):
         return replace(stages, candidates=(SQUARES, HINGE)) if stages._keeps(problem) else stages
 
     def _keeps(self, problem: Problem) -> bool:
-        """Whether there are classes, and their features can be kept."""
+        """Whether this is classification and the features can be stored."""
         if not problem.target.classes or problem.remote or self.solver == "cg":
             return False
         number = self.n_components
@@ -132,20 +133,20 @@ class LinearStages(Stages):
         return features_fit(len(problem), min(number, len(problem)))
 
     def splits(self, folds: Any, problem: Problem) -> Any:
-        """One random share of many rows held out, in the place of folds that nobody gave."""
+        """One hold-out set of the given size, or the folds if there is none."""
         if folds is None or not self.free:
             return folds
         used = np.union1d(self._sample(), self.apart).astype(np.intp)
         return [held_out_split(problem.target, self.free, used)]
 
     def _sample(self) -> IntArray:
-        """Rows that the kernel was learned from, where they are not all."""
+        """The rows that the kernel was learned from, if it was learned on a sample."""
         return np.asarray(getattr(self.fitted, "rows_", ()), dtype=np.intp)
 
     def path(self, train: Problem, test: Problem, values: Array, tried: Any = None) -> HeldOut:
         kernel = self._kernel_for(train)
         features = self._features(kernel, train.X)
-        # Rows that are there twice, as in a bootstrap, are not those of the fit.
+        # If a row occurs twice, as in a bootstrap, the sums cannot be reused by the final fit.
         once = train.index is not None and len(np.unique(train.index)) == len(train.index)
         serves = kernel is self.fitted.kernel_ and once
         kept = self._room(features, train.whole if serves else len(train))
@@ -153,7 +154,7 @@ class LinearStages(Stages):
         known = Sums(features, sums, train.index, kept) if serves else None
         models = sums.path(features.root, values)
         found = outputs(features, models, test.X)
-        # Alignment between all rows held out and all others is a pass over pairs: not known here.
+        # Computing the held-out alignment would take a pass over all pairs: it is left unknown.
         held = [Outputs(SQUARES, _flat(found), np.nan)]
         if kept is not None:
             Y, weight = _wanted(train), train.target.weight
@@ -192,7 +193,7 @@ class LinearStages(Stages):
         return f"{name} ({self.solver})"
 
     def _all_sums(self, problem: Problem, known: Sums | None, keep: bool) -> Sums:
-        """Sums over all rows: those of the choice of C, if there was one, and the rest."""
+        """Sums over all rows; the sums from the selection of C are reused."""
         n = len(problem)
         if known is None:
             features = self._features(self.fitted.kernel_, problem.X)
@@ -208,19 +209,19 @@ class LinearStages(Stages):
         return Sums(features, sums, np.concatenate([known.index, rest]), known.kept)
 
     def _room(self, features: FeatureMap, rows: int) -> Array | None:
-        """Where features are kept, if they are."""
+        """An empty array for the features, or None if they are not stored."""
         if HINGE not in self.candidates:
             return None
         return np.empty((rows, features.n_features), dtype=PRECISION)
 
     def _kernel_for(self, train: Problem) -> LearnedKernel:
-        """A kernel that has not seen the rows held out."""
+        """A kernel that has not seen the held-out rows."""
         used = self._sample()
         seen = not used.size or train.index is None or not np.isin(used, train.index).all()
         if not (self.nested and seen):
             return self.fitted.kernel_
         with warnings.catch_warnings():
-            # The fit on all rows has said it.
+            # The fit on all rows has already warned.
             warnings.simplefilter("ignore", AlignmentWarning)
             warnings.simplefilter("ignore", SampleWarning)
             copy = self.fitted.for_folds()
@@ -241,29 +242,30 @@ def _normal_equations(
 
 
 def _wanted(problem: Problem) -> Array:
-    """What least squares fits: -1/+1 by class, or the response."""
+    """The target of least squares: -1/+1 by class, or the response."""
     return problem.target.signs if problem.target.classes else problem.target.values
 
 
 def default_features(n: int, solver: str) -> int:
-    """Features for so many rows: their sums cost n times the square, and never less for more rows.
+    """The default number of features for n rows.
 
-    For "cg" they only precondition. Random ones are no more than a few for each row: their sums
-    cost the square, whatever the rows.
+    The normal equations cost n times the square of this number; the total never falls as n grows.
+    For "cg" the features only precondition. The number of random features is limited to a few per
+    row, because their cost is quadratic even for few rows.
     """
     if solver == "cg":
         return FEATURES
     if solver == "fourier" and n < FEATURES // RANDOM_PER_ROW:
-        return max(FEWEST_RANDOM, RANDOM_PER_ROW * n)
-    affordable = int(FEATURES * np.sqrt(AS_MANY_ROWS / n))
+        return max(MIN_RANDOM, RANDOM_PER_ROW * n)
+    affordable = int(FEATURES * np.sqrt(FULL_COST_ROWS / n))
     return max(FEATURES, min(n // ROWS_PER_FEATURE, affordable))
 
 
 def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> Learner:
-    """The learner itself, or on a sample where its cost or memory grow faster than the rows.
+    """The learner, or `Sampled(learner)` if its cost or memory grow faster than linearly in n.
 
-    remote : whether the rows are not in memory; only one pass over pairs can be sent to them.
-    free : rows that the sample leaves for the choice of C, which then needs no kernel of its own.
+    remote : whether the rows are not in memory; then only a single pass over pairs is possible.
+    free : rows left out of the sample to select C without learning the kernel again.
     """
     largest = learner.largest_sample()
     if remote:
@@ -276,19 +278,19 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
 
 
 def rows_held_out(problem: Problem, cv: Any) -> int:
-    """Rows held out for the choice of C: as many as in a fold, up to a limit; 0 where all folds
-    have their turn: few rows in memory, folds that the user gave, or groups."""
+    """Size of the hold-out set for the selection of C: that of a fold, up to a limit. It is 0, and
+    all folds are used, for few rows in memory, folds given by the user, or groups."""
     n = len(problem)
     given = not isinstance(cv, numbers.Integral) or problem.groups is not None
     if given or (n <= FOLDS_ROWS and not problem.remote):
         return 0
-    return max(1, min(n // int(cv), HELD_OUT))
+    return max(1, min(n // int(cv), MAX_HELD_OUT))
 
 
 def held_out_split(target: Target, number: int, used: Any) -> tuple[IntArray, IntArray]:
-    """(train, test): so many rows, of each class in proportion, that no learner has seen.
+    """(train, test): a stratified hold-out set of rows that no learner has seen.
 
-    The only row of a class is trained on.
+    A class with a single row is in the training set.
     """
     n = len(target.weight)
     order = stratified_order(target, np.random.default_rng(0))
@@ -308,5 +310,5 @@ def held_out_split(target: Target, number: int, used: Any) -> tuple[IntArray, In
 
 
 def _flat(out: Array) -> Array:
-    """(models, n, c) without the last axis where it is one."""
+    """(models, n, c) without the last axis if c = 1."""
     return out[:, :, 0] if out.shape[2] == 1 else out

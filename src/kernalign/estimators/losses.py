@@ -1,4 +1,4 @@
-"""What kernels, machines and C are chosen by, and what is reported of them."""
+"""Losses that select kernels, machines and C, and errors that are reported."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.machines.calibration import best_slopes, brier, margins
 
-#: A slope is fitted to so many rows, in so many steps: what decides is a comparison of losses, not
-#: the last digit of a slope.
+#: Number of rows and steps used to fit a slope: comparing losses needs no exact slope.
 SLOPE_ROWS, SLOPE_STEPS = 500, 12
 
 
@@ -20,8 +19,8 @@ SLOPE_ROWS, SLOPE_STEPS = 500, 12
 class Loss:
     """Losses of rows (values, rows) for outputs (values, rows, ...).
 
-    error : (y, outputs) what is reported.
-    deciding : (y, outputs, weight) what decides, on all the rows that have a say.
+    error : function of (y, outputs); the reported error.
+    deciding : function of (y, outputs, weight) on all rows used for the selection.
     shares : whether an error is 0 or 1.
     """
 
@@ -37,31 +36,31 @@ def predicted_codes(decision: Array) -> Array:
 
 
 def zero_one(codes: Array, outputs: Array) -> Array:
-    """1 where the class is wrong."""
+    """1 for a wrong class, 0 for the right one."""
     return np.stack([predicted_codes(decision) != codes for decision in outputs]).astype(float)
 
 
 def calibrated_brier(codes: Array, outputs: Array, weight: Array) -> Array:
-    """The Brier score of the probabilities that the outputs give at their best slope.
+    """The Brier score of the outputs' probabilities at the best slope.
 
-    Wrong classes are few, and a difference of a few is chance; probabilities say more with as many
-    rows.
+    It has less variance than the error rate, which differs by only a few wrong rows between
+    candidates.
     """
     rows = margins(outputs, codes)
-    # Random rows: every k-th would be of one class where classes alternate.
+    # A random sample: every k-th row would have one class if classes alternate.
     some = np.random.default_rng(0).permutation(len(codes))[:SLOPE_ROWS]
     slopes = best_slopes(rows[:, some], weight[some], SLOPE_STEPS)
     return brier(rows, slopes)
 
 
 def squared(y: Array, outputs: Array, units: Any = 1.0) -> Array:
-    """Squared errors; of several responses their mean, each counted in its own unit."""
+    """Squared errors in the given units, averaged over responses."""
     errors: Array = (outputs - y) ** 2 * units
     return errors if y.ndim == 1 else errors.mean(axis=-1)
 
 
 def numbers_loss(units: Any = 1.0) -> Loss:
-    """Responses of unit spread decide alike; errors are reported in units of each."""
+    """Squared errors: responses of unit spread for the selection, in `units` for the report."""
 
     def deciding(y: Array, outputs: Array, weight: Array) -> Array:
         return squared(y, outputs)

@@ -1,4 +1,4 @@
-"""What a fit found, as the attributes that a user reads."""
+"""Fitted attributes of an estimator."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from kernalign.estimators.selection import Selection, path_records
 from kernalign.estimators.stages import Stages
 from kernalign.learners import Learner
 
-#: Alignments part when the one in training exceeds the one held out by this factor, by this much,
-#: and by this many standard deviations over folds.
-PARTED, MUCH, SURE = 2.0, 0.2, 2.0
+#: A warning is given if the training alignment exceeds the held-out one by this factor, by this
+#: difference, and by this many standard deviations over folds.
+MAX_ALIGNMENT_RATIO, MIN_ALIGNMENT_GAP, MIN_Z_SCORE = 2.0, 0.2, 2.0
 
 
 def kernel_attributes(learner: Learner) -> dict[str, Any]:
@@ -33,14 +33,14 @@ def kernel_attributes(learner: Learner) -> dict[str, Any]:
 def choice_attributes(
     stages: Stages, chosen: Selection, sample: Preselection | None, unit: float, *, nested: bool
 ) -> dict[str, Any]:
-    """`C_`, `cv_results_`, `path_`, and `cv_error_` with what is known of it.
+    """`C_`, `cv_results_`, `path_`, and `cv_error_` with its interval.
 
-    sample : how a sample of many rows decided between several kernels, if it did.
-    unit : of the error, in which it is reported.
+    sample : the selection of the kernel on a sample of the rows, if there was one.
+    unit : in which the error is reported.
     """
     honest = chosen.honest
     if sample is not None and not sample.apart:
-        # Rows that judge had a say in the choice between kernels.
+        # The rows held out for C also selected the kernel.
         honest = sample.selection.honest
     with np.errstate(over="ignore"):
         scale = np.float64(unit)
@@ -58,21 +58,23 @@ def choice_attributes(
     }
 
 
-def warn_if_parted(train: float, held: float, deviation: float) -> None:
-    """Say that the alignment with the training labels does not carry over to others."""
-    if train > PARTED * held and train - max(held, 0.0) > max(MUCH, SURE * deviation):
+def warn_if_overfitted(train: float, held: float, deviation: float) -> None:
+    """Warn if the alignment with the training labels is much larger than with held-out labels."""
+    if train > MAX_ALIGNMENT_RATIO * held and train - max(held, 0.0) > max(
+        MIN_ALIGNMENT_GAP, MIN_Z_SCORE * deviation
+    ):
         warnings.warn(
-            f"The learned kernel aligns {train:.2f} with the labels it was learned from and "
-            f"{held:.2f} with held-out ones: it fits their noise, or there is little else in them. "
-            "Fewer parameters (one bandwidth, ard=False), a penalty, early_stopping=True or more "
-            "rows may help.",
+            f"The alignment of the learned kernel is {train:.2f} with the training labels and "
+            f"{held:.2f} with held-out labels: the kernel overfits, or the labels are mostly "
+            "noise. Fewer parameters (one bandwidth, ard=False), a penalty, early_stopping=True "
+            "or more rows may help.",
             AlignmentWarning,
             stacklevel=find_stack_level(),
         )
 
 
 def without_choice(stages: Stages, values: Array) -> Selection:
-    """The first candidate at the C nearest to 1, where no rows can be held out."""
+    """The first candidate at the C nearest to 1, if no rows can be held out."""
     candidate = stages.candidates[0]
     C = float(values[np.argmin(np.abs(np.log(values)))])
     unknown = {candidate: np.array([np.nan])}

@@ -1,4 +1,4 @@
-"""Of several learners the one that predicts best on a sample of many rows."""
+"""Select one of several learners on a sample of many rows."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from kernalign.learners import Learner
 from kernalign.learners.base import generator
 from kernalign.machines import RidgeClassifier, RidgeRegressor
 
-#: Rows that decide between kernels, and their folds: as exact as for few rows, at a fixed cost.
-DECIDING, FOLDS = 2000, 5
-#: Beyond this many features fewer rows decide: the gradient of one bandwidth per feature costs as
-#: the square of rows times features.
-WIDE = 100
+#: Size of the sample and number of folds that select the kernel: exact, at a fixed cost.
+SAMPLE_ROWS, FOLDS = 2000, 5
+#: Above this number of features the sample is smaller: the gradient of one bandwidth per feature
+#: costs the square of the rows times the features.
+MANY_FEATURES = 100
 
 
-def deciding_rows(n_features: int) -> int:
-    """Rows that decide between kernels of so many features."""
-    return int(DECIDING * min(1.0, np.sqrt(WIDE / n_features)))
+def sample_rows(n_features: int) -> int:
+    """Size of the sample that selects between kernels of this many features."""
+    return int(SAMPLE_ROWS * min(1.0, np.sqrt(MANY_FEATURES / n_features)))
 
 
 @dataclass(frozen=True)
 class Preselection:
-    """The kernels that were tried on a sample, what was found, and the rows that had a say.
+    """Result of a selection on a sample: the kernels tried, the selection, and the sample's rows.
 
-    apart : whether C is chosen, and the whole judged, on other rows.
+    apart : whether C is selected, and the error estimated, on other rows.
     """
 
     stages: Stages
@@ -45,7 +45,7 @@ class Preselection:
 
     @property
     def number(self) -> int:
-        """Which learner was chosen."""
+        """Index of the selected learner."""
         return self.selection.candidate.kernel
 
 
@@ -57,16 +57,17 @@ def preselect(
     folds: Sequence[Split] | None,
     free: int,
 ) -> Preselection | None:
-    """The simplest learner that predicts as well as the best, with least squares, on a sample.
+    """Select, on a sample, the simplest learner within one standard error of the best.
 
-    Classes with a single row in the sample have no say; None where others are not two.
+    The machine is least squares. Classes with a single row in the sample are left out; returns None
+    if fewer than two classes remain.
 
-    folds : those of the estimator, for the case that the sample is all rows.
-    free : rows that the sample leaves for the choice of C.
+    folds : of the estimator; used if the sample is all rows.
+    free : rows left out of the sample, on which C is selected.
     """
     classes = problem.target.classes
-    most = min(deciding_rows(problem.X.shape[1]), len(problem) - free)
-    # The beginning of the order in which `Sampled` takes rows: others are seen by neither.
+    most = min(sample_rows(problem.X.shape[1]), len(problem) - free)
+    # The first rows in the order of `Sampled`: the remaining rows are seen by neither.
     rows = np.sort(stratified_order(problem.target, generator(0))[:most])
     if folds is None or len(rows) < len(problem):
         codes = None
@@ -89,7 +90,7 @@ def preselect(
 
 
 def _folds_of(rows: int, codes: Any, groups: Any) -> Sequence[Split] | None:
-    """Folds of the sample; codes : of classes, or None."""
+    """Folds of the sample; codes : of the classes, or None."""
     if groups is not None:
         return group_folds(groups, FOLDS, codes)
     if codes is not None:

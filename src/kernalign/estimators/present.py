@@ -1,4 +1,4 @@
-"""Folds whose training rows lack a class: a rare one, or one of a group that is held out."""
+"""Folds whose training set lacks a class: a rare one, or one that occurs in the held-out group."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from kernalign._typing import Array, IntArray
 from kernalign.estimators.problem import Problem
 from kernalign.gram.labels import class_target
 
-#: What a machine of one class against the rest says of a class without rows.
-ABSENT = -1.0
+#: Output of a one-vs-rest machine for a class without training rows.
+ABSENT_OUTPUT = -1.0
 
 
 @dataclass(frozen=True)
 class PresentClasses:
-    """The classes that a machine can be trained to tell apart.
+    """The classes that have training rows.
 
-    codes : of the classes that have rows; number : of all classes. No codes for responses.
+    codes : of these classes; empty in regression. number : of all classes.
     """
 
     codes: IntArray
@@ -36,7 +36,7 @@ class PresentClasses:
         return len(self.codes) == self.number
 
     def problem(self, train: Problem) -> Problem:
-        """The rows with codes and a target of the classes that are there."""
+        """The rows, with codes and a target for the present classes only."""
         if self.all_there:
             return train
         codes = np.searchsorted(self.codes, train.y)
@@ -44,11 +44,11 @@ class PresentClasses:
         return replace(train, y=cast(Array, codes), target=target)
 
     def outputs(self, found: Array) -> Array:
-        """(values, rows, classes) from outputs for the classes that are there."""
+        """(values, rows, classes) from the outputs for the present classes."""
         if self.all_there:
             return found
         columns = np.stack([-found, found], axis=-1) if found.ndim == 2 else found
-        lowest = np.minimum(columns.min(axis=-1, keepdims=True), ABSENT)
+        lowest = np.minimum(columns.min(axis=-1, keepdims=True), ABSENT_OUTPUT)
         every = np.repeat(lowest, self.number, axis=-1)
         every[..., self.codes] = columns
         return every

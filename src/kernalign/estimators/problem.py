@@ -1,4 +1,4 @@
-"""The rows that an estimator learns from, with everything that is known of each."""
+"""The rows that an estimator learns from, with labels, weights and groups."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from kernalign.rows import as_rows
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows of positive weight with their labels, as codes or numbers, and their target kernel.
+    """Rows of positive weight with their labels (codes or numbers) and their target kernel.
 
-    weight : (n,) as the user gave it; `target.weight` is this times the weight of the row's class.
+    weight : (n,) sample weights; `target.weight` also includes the weight of the row's class.
     groups : (n,) codes of groups that no fold may divide, or None.
-    index, whole : positions of the rows in the problem that they were taken from, and its rows.
+    index, whole : positions of the rows in the parent problem, and the number of its rows.
     """
 
     X: Any
@@ -43,9 +43,9 @@ class Problem:
 
     @cached_property
     def unweighted_classes(self) -> Target:
-        """The target without the weights of classes.
+        """The target without class weights.
 
-        Weights say how much errors of a class cost. A row that costs much is not many equal rows,
+        A class weight is the cost of an error in that class. It must not be read as repeated rows,
         which would be evidence of little noise.
         """
         return replace(self.target, weight=self.weight)
@@ -55,15 +55,15 @@ class Problem:
         return Seen.of(self.X, self.weight)
 
     def rows(self, index: Any) -> Problem:
-        """Some rows, left where they are."""
+        """Some of the rows, without moving them into memory."""
         return self._part(as_rows(self.X).subset(index), index)
 
     def fetched(self, index: Any) -> Problem:
-        """Some rows, in memory wherever the others are."""
+        """Some of the rows, loaded into memory."""
         return self._part(as_rows(self.X).take(index), index)
 
     def near(self, most: int) -> Problem:
-        """Itself in memory, else at most so many rows of it, which are taken there."""
+        """The problem itself if it is in memory, otherwise a sample of at most `most` rows."""
         if not self.remote:
             return self
         return self.fetched(rows_in_proportion(self.target, most, np.random.default_rng(0)))

@@ -12,6 +12,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from kernalign._documented import includes_parameters
 from kernalign._fitted import publish
 from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, is_integer
@@ -41,21 +42,22 @@ from kernalign.rows.input import labelled_rows, of_rows
 from kernalign.rows.table import kernel_features
 from kernalign.tables import group_codes, responses, warn_of_column
 
-#: Of several the one that predicts best: epsilons, in units of the response's spread.
+#: Machines by name. Cross-validation selects one; epsilon is in units of the response's spread.
 MACHINES: dict[str, list[Machine]] = {
     "ridge": [RidgeRegressor()],
     "svr": [SupportVectorRegressor(epsilon) for epsilon in (0.1, 0.03, 0.3)],
 }
 
 
+@includes_parameters
 class KernelRegressor(RegressorMixin, PredictsIntervals):
     """A regressor that learns its kernel from the data.
 
     The default fit searches families of kernels by the evidence of a Gaussian process
     (`KernelSearch`) and trains kernel ridge regression at the noise of largest evidence. It chooses
-    nothing by cross-validation, and it does not depend on the units of the columns. If evidence
-    prefers it, the response is predicted on the scale of its root, its logarithm or its inverse
-    hyperbolic sine; predictions are means on the scale of y.
+    nothing by cross-validation, and it does not depend on the units of the columns. The response
+    is transformed by a square root, a logarithm or an inverse hyperbolic sine if that raises the
+    evidence; predictions are means on the original scale of y.
 
     Parameters
     ----------
@@ -63,67 +65,59 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
         How the kernel is learned; `KernelSearch()` by default. As in `KernelClassifier`, with
         squared errors as the loss.
     machine : {"ridge", "svr"} or estimator with kernel="precomputed", optional
-        "ridge" is kernel ridge regression with C chosen as `C` says, "svr" support vector
-        regression (epsilon 0.03, 0.1 or 0.3 of the response's spread, whichever predicts best); the
-        `C` (or 1/`alpha`) of any other estimator is chosen in the same way. By default it is the
-        machine of the default fit if the learner is a `KernelSearch`, the machine of the learner if
-        that trains one (one-stage learners), and otherwise "ridge".
+        "ridge" is kernel ridge regression. "svr" is support vector regression with epsilon 0.03,
+        0.1 or 0.3 of the response's spread, selected by cross-validation. The `C` (or 1/`alpha`) of
+        each machine is chosen as described under `C`. By default it is the machine of the default
+        fit if the learner is a `KernelSearch`, the learner's own machine for one-stage learners,
+        and otherwise "ridge".
     C : "cv", float or sequence of floats
-        Weight of the loss; for ridge regression 1/alpha. In the default fit, "cv" takes 1/noise at
-        the noise of largest evidence. Otherwise as in `KernelClassifier`.
+        Weight of the loss; 1/alpha for ridge regression. In the default fit, "cv" sets C to 1/noise
+        at the noise of largest evidence. Otherwise as in `KernelClassifier`.
     cv : int or cross-validation splitter
-        Folds for `cv_error_` and, outside the default fit, for the choice of C. The default fit
-        uses only as many of a number of folds as hold out 1000 rows together.
+        Folds for `cv_error_` and, outside the default fit, for the selection of C. If it is an int,
+        the default fit evaluates only as many folds as are needed to hold out 1000 rows.
     nested : bool
         Learn the kernel again inside each fold. As in `KernelClassifier`.
     solver : {"auto", "exact", "nystroem", "fourier", "cg"}
         How the machine is solved; `solver_` is the solver that was used. "exact" trains the machine
-        on the Gram matrix. The others train least squares in O(n): "nystroem" on features of
-        landmarks, "fourier" on random features (exact ones for Fourier and Linear kernels), "cg" on
+        on the Gram matrix. The others fit least squares in O(n): "nystroem" on Nystroem features,
+        "fourier" on random Fourier features (exact ones for Fourier and Linear kernels), "cg" on
         all rows by preconditioned conjugate gradients. They learn the kernel on a sample of the
-        rows (`Sampled`) if there are many. Beyond 2000 rows, if `cv` is a number, they choose C on
-        one hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit,
-        up to 2000 rows with other learners, and for any number of rows if a machine other than
-        "ridge" is given. Otherwise it is "nystroem", or "fourier" if these features are exact. The
-        default fit then trains its ridge machine on landmarks by preconditioned conjugate
-        gradients, and takes `cv_error_` from one hold-out set.
+        rows (`Sampled`) if there are many. Above 2000 rows, if `cv` is an int, they select C on one
+        hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit, up
+        to 2000 rows with other learners, and for any number of rows if a machine other than "ridge"
+        is given. Otherwise it is "nystroem", or "fourier" if these features are exact. Above 5000
+        rows, the default fit trains its ridge machine on landmarks by preconditioned conjugate
+        gradients, and estimates `cv_error_` on one hold-out set.
     n_components : int or None
-        Features, or landmarks, of the solvers that have them. 3000 by default, and more between
-        30,000 and 250,000 rows, up to 6000. In the default fit one for each two rows, at least 2500
-        and at most 4000. For fewer than 300 rows, "fourier" takes ten for each row, and 200
-        at least.
-    categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
-        Which columns of a table hold categories. With "from_dtype", these are the columns of a
-        categorical dtype, and text of which at least half of the cells hold a value that another
-        row holds too. With a list or a mask, exactly the columns in it.
-    kinds : dictionary of names or positions, optional
-        The kind of single columns, before all other rules: "numeric", "categorical", "ordered" (in
-        the order of its dtype), "datetime", "drop", or the list of the levels of an ordered column
-        from the lowest to the highest.
-    verbose : int
-        1 shows the progress of the fit on standard error: the number of steps, and the time left.
-        In the default fit this time is estimated before it begins.
+        Number of features or landmarks, for the solvers that use them. The default is 3000; between
+        30,000 and 250,000 rows it grows to at most 6000. In the default fit it is half the number
+        of rows, at least 2500 and at most 4000. For fewer than 300 rows, "fourier" uses ten
+        features per row, at least 200.
+    {categorical_features}
+    {kinds}
+    {verbose}
 
     Attributes
     ----------
     model_, learner_, kernel_, alignment_, history_, C_, cv_results_, path_, n_features_in_, \
 feature_names_in_ :
-        as in `KernelClassifier`; errors are mean squared errors. The machine, and objectives in
-        `history_`, see the response on the scale of `response_`: minus its mean, in units of its
-        standard deviation.
+        As in `KernelClassifier`; errors are mean squared errors. The machine, and the objectives in
+        `history_`, use the response on the scale of `response_`: centred, in units of its standard
+        deviation.
     response_ : Response
         The scale on which the response is predicted. `response_.curve` is "identity", "root", "log"
         or "asinh"; always "identity" if `machine` or a learner other than `KernelSearch` is given.
-        For several responses it is a `Responses` with one such scale for each, in `columns`.
+        For several responses it is a `Responses`, whose `columns` hold one scale per response.
     certainty_ : Certainty
-        What `predict(X, return_std=True)`, `predict_interval` and `predict_quantiles` work with:
-        the Gaussian process, and the residuals of held-out rows.
+        The Gaussian process and the residuals of held-out rows, which
+        `predict(X, return_std=True)`, `predict_interval` and `predict_quantiles` use.
     cv_error_, cv_error_std_, cv_error_interval_, cv_error_unknown_ :
         As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
-        from a sample of all rows. For several responses it is the mean of their squared errors, as
-        scikit-learn's `mean_squared_error` averages them: a response of large numbers weighs most.
+        from a sample of all rows. For several responses the error is the mean of their squared
+        errors, as in scikit-learn's `mean_squared_error`: a response of large numbers dominates.
     columns_ : Columns
-        Of a table: what was decided about each column, and the features that it becomes.
+        For a table: the kind of each column, and the features that it is encoded as.
 
     Examples
     --------
@@ -161,19 +155,19 @@ feature_names_in_ :
 
     @shows_progress
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Learn the kernel, choose C, train the machine.
+        """Learn the kernel, select C and train the machine.
 
         Parameters
         ----------
         X : (n, d) array or data frame, also of Dask
         y : (n,) list, array or series of numbers, or (n, m) array or data frame of m responses
-            Numbers that are written as text are read. Rows without a number are named in the error.
-            Several responses share one kernel and one C; each has a scale of its own.
+            Numbers written as text are converted. A missing number raises an error that names the
+            row. Several responses share one kernel and one C; each has its own scale.
         sample_weight : (n,) array, optional
-            An integer weight counts as that many equal rows.
+            An integer weight is equivalent to repeating the row.
         groups : (n,) list, array or series, optional
-            Rows that belong together: no fold divides a group. A number of folds is then of
-            `GroupKFold`; a splitter is given the groups. As in `KernelClassifier`.
+            Group of each row. No fold divides a group. If `cv` is an int, the folds are those of
+            `GroupKFold`; a splitter receives the groups. As in `KernelClassifier`.
         """
         names: list[str] = []
         read = partial(self._read, names)
@@ -191,13 +185,13 @@ feature_names_in_ :
         if isinstance(self._checked_learners()[0], KernelSearch) and not machines:
             choose = partial(choose_response, rows, weight=weight, feature_names=features)
         response = responses_of(y, weight, tuple(names), choose)
-        # The machine sees a response of unit spread, so that C and epsilon mean the same for all.
+        # The machine is given a response of unit spread, so that C and epsilon have one meaning.
         scaled = response.forward(y)
         target = Target(scaled.reshape(len(y), -1), weight)
         problem = Problem(rows, scaled, target, weight, features, together)
         found = None if machines else self._search(problem, folds)
         if found is not None:
-            # A row that is left out has others of its group to tell its response.
+            # Leaving out a single row would keep the rest of its group, which reveals its response.
             judged = found.left_out if together is None else found.outputs_of_folds()
             response = response.smeared(scaled - judged)
 
@@ -214,7 +208,7 @@ feature_names_in_ :
         return self
 
     def _read(self, names: list[str], y: Any) -> Array:
-        """The responses as numbers; their names are added to a list."""
+        """The responses as numbers; appends the names of the response columns to `names`."""
         values, found = responses(y)
         names.extend(found)
         if values.ndim == 1 and not self._takes_several():
@@ -229,7 +223,7 @@ feature_names_in_ :
         response: Response | Responses,
         y: Array,
     ) -> tuple[dict[str, Any], Response | Responses]:
-        """Fitted attributes with C chosen on held-out rows, and the response's way back."""
+        """Fitted attributes with C selected on held-out rows, and the inverse of the response."""
         largest = np.max(response.scale)
         with np.errstate(over="ignore"):
             unit = float(np.float64(largest) ** 2)
@@ -261,17 +255,17 @@ feature_names_in_ :
         if y.ndim == 2 and not self._takes_several():
             raise ValueError(
                 "The 'machine' parameter of KernelRegressor must be None, 'ridge' or an estimator "
-                f"of several responses, such as KernelRidge(kernel='precomputed'), where y has "
+                f"of several responses, such as KernelRidge(kernel='precomputed'), because y has "
                 f"{y.shape[1]} columns. Got {self.machine!r} instead."
             )
         return machines
 
     def _takes_several(self) -> bool:
-        """Whether the machine takes several responses."""
+        """Whether the machine supports several responses."""
         if self.machine is None or isinstance(self.machine, str):
             return self.machine != "svr"
         if not isinstance(self.machine, BaseEstimator):
-            # Whether it is a machine at all is asked elsewhere.
+            # Another check refuses an object that is not a machine.
             return True
         return bool(get_tags(self.machine).target_tags.multi_output)
 
@@ -291,8 +285,8 @@ feature_names_in_ :
         splits = splits_of_used_rows(check_cv(self.cv, y).split(X, y, groups), used)
         if not all(len(train) and len(test) for train, test in splits):
             raise ValueError(
-                "The 'cv' parameter of KernelRegressor must leave rows of positive weight on both "
-                "sides of every split. Got a split without."
+                "The 'cv' parameter of KernelRegressor must leave rows of positive weight in both "
+                "parts of every split. Got a split with an empty part."
             )
         return splits
 
@@ -303,8 +297,8 @@ feature_names_in_ :
         ----------
         X : rows
         return_std : bool
-            Also return the standard deviation of a new response at each row, noise included, as
-            the Gaussian process with the learned kernel and noise predicts it.
+            Also return the standard deviation of a new response at each row, including the noise,
+            as predicted by the Gaussian process with the learned kernel and noise.
 
         Returns
         -------
@@ -319,6 +313,6 @@ feature_names_in_ :
 
 
 def squared_errors(found: Array, y: Array) -> Array:
-    """Squared errors of each row, of several responses their mean; infinite if they overflow."""
+    """Squared error of each row, averaged over responses; infinite if it overflows."""
     with np.errstate(over="ignore"):
         return squared(y, found)

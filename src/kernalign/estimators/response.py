@@ -1,8 +1,8 @@
-"""The response on the scale on which a Gaussian process explains it best.
+"""Transform a response to the scale on which a Gaussian process explains it best.
 
-A skewed response is predicted on the scale of its root, its logarithm or its inverse hyperbolic
-sine where the evidence, with the Jacobian of the curve, says so. Predictions come back as means,
-not as medians: the mean of the inverse curve over leave-one-out residuals (Duan's smearing).
+A skewed response is predicted on the scale of its square root, its logarithm or its inverse
+hyperbolic sine if the evidence, including the Jacobian of the curve, prefers it. Predictions are
+means, not medians: the inverse curve is averaged over leave-one-out residuals (Duan's smearing).
 """
 
 from __future__ import annotations
@@ -26,16 +26,17 @@ from kernalign.rows import as_rows
 from kernalign.solvers.family_search import Effort, Found, best_of, tied_kernel, tied_kernels
 from kernalign.tables import TableFeatures
 
-#: Rows on which curves are compared.
+#: Number of rows on which curves are compared.
 ROWS = 200
-#: A curve must gain so many nats, and may raise the leave-one-out error of the response itself by
-#: no more than this factor.
-GAIN, WORST = 3.0, 1.05
-#: Residuals over which predictions are averaged, by their quantiles.
+#: A curve must raise the evidence by this many nats, and may raise the leave-one-out error of the
+#: untransformed response by at most this factor.
+MIN_GAIN, MAX_ERROR_RATIO = 3.0, 1.05
+#: Number of quantiles that represent the residuals in the average.
 QUANTILES = 21
-#: Predictions on the scale of the curve end so far beyond the training rows, in deviations.
-BEYOND = 0.5
-#: Kernels, of one bandwidth, that compare the curves.
+#: Predictions on the curve's scale are limited to this distance from the training range, in
+#: standard deviations.
+MAX_EXTRAPOLATION = 0.5
+#: Kernels of one bandwidth that are used to compare the curves.
 FAMILIES: tuple[Family, ...] = (
     Linear(),
     Additive(),
@@ -47,7 +48,7 @@ FAMILIES: tuple[Family, ...] = (
 
 @dataclass(frozen=True)
 class Curve:
-    """g, its inverse and log g', for y in units of its own; and whether y must be positive."""
+    """g, its inverse and log g', for y in its own units; and whether y must be positive."""
 
     forward: Callable[[Array], Array]
     back: Callable[[Array], Array]
@@ -65,7 +66,7 @@ CURVES = {
 
 @dataclass(frozen=True)
 class Response:
-    """t = (g((y - centre) / unit) - offset) / spread, and back.
+    """The transformation t = (g((y - centre) / unit) - offset) / spread, and its inverse.
 
     curve : the name of g.
     low, high : the range of t over the training rows.
@@ -83,24 +84,24 @@ class Response:
 
     @classmethod
     def of(cls, y: Array, weight: Array, curve: str = "identity") -> Response:
-        """The response in units of weighted mean zero and spread one; spread 1 for a constant."""
+        """Scale the response to weighted mean 0 and spread 1; the spread of a constant is 1."""
         centre = float(weighted_median(y[:, None], weight)[0]) if curve == "asinh" else 0.0
         share = weight / weight.sum()
-        # Neither a sum nor a square may overflow.
+        # Neither sums nor squares may overflow.
         size = float(np.abs(y - centre).max()) or 1.0
         unit = size if curve == "identity" else size * float(share @ (np.abs(y - centre) / size))
         t = CURVES[curve].forward((y - centre) / unit)
         offset = float(share @ t)
         spread = float(np.sqrt(share @ (t - offset) ** 2))
         if spread <= 1e-14:
-            # What rounding leaves of a constant is not a spread: it is in units of one.
+            # Rounding errors of a constant response are not a spread.
             offset, spread = float(t[0]), 1 / unit
         t = (t - offset) / spread
         return cls(curve, centre, unit, offset, spread, float(t.min()), float(t.max()))
 
     @property
     def scale(self) -> float:
-        """Units of y in one of t, where the curve is the identity."""
+        """Units of y per unit of t, if the curve is the identity."""
         return self.spread * self.unit
 
     def forward(self, y: Array) -> Array:
@@ -113,38 +114,38 @@ class Response:
         return inner - np.log(self.spread) - np.log(self.unit)
 
     def back(self, t: Array) -> Array:
-        """The mean response where the machine says t."""
+        """The mean response at output t of the machine."""
         if self.curve == "identity":
             return (t * self.spread + self.offset) * self.unit + self.centre
         total = np.zeros_like(t)
         for residual in self.residuals:
-            at = np.clip(t + residual, self.low - BEYOND, self.high + BEYOND)
+            at = np.clip(t + residual, self.low - MAX_EXTRAPOLATION, self.high + MAX_EXTRAPOLATION)
             total += CURVES[self.curve].back(at * self.spread + self.offset)
         mean: Array = total / len(self.residuals) * self.unit + self.centre
         return mean
 
     @property
     def identity(self) -> bool:
-        """Whether predictions are those of the machine, but for centre and unit."""
+        """Whether the transformation is linear."""
         return self.curve == "identity"
 
     def inverse(self, t: Array) -> Array:
-        """The response whose place on the scale is t: quantiles go there and back exactly."""
+        """The response at t, without averaging; it maps quantiles exactly."""
         y: Array = CURVES[self.curve].back(t * self.spread + self.offset) * self.unit + self.centre
         return y
 
     def deviation(self, t: Array, deviation: Array) -> Array:
-        """Standard deviation of the response where its place on the scale is normal."""
+        """Standard deviation of the response if t is normal with this mean and deviation."""
         if self.identity:
             return deviation * self.scale
         places = norm.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES)
-        ends = self.low - BEYOND, self.high + BEYOND
+        ends = self.low - MAX_EXTRAPOLATION, self.high + MAX_EXTRAPOLATION
         at = np.clip(t[:, None] + deviation[:, None] * places / places.std(), *ends)
         found: Array = self.inverse(at).std(axis=1)
         return found
 
     def smeared(self, residuals: Array) -> Response:
-        """The response whose predictions are averaged over these residuals of t."""
+        """A response whose predictions are averaged over these residuals of t."""
         if self.identity:
             return self
         known = residuals[np.isfinite(residuals)]
@@ -154,9 +155,9 @@ class Response:
 
 @dataclass(frozen=True)
 class Responses:
-    """Several responses (n, m), each on a scale of its own.
+    """Several responses (n, m), each on its own scale.
 
-    columns : the scale of each; names : as the table of responses has them.
+    columns : the scale of each response; names : of the responses.
     """
 
     columns: tuple[Response, ...]
@@ -172,23 +173,23 @@ class Responses:
 
     @property
     def identity(self) -> bool:
-        """Whether no response has a curve."""
+        """Whether all transformations are linear."""
         return all(one.identity for one in self.columns)
 
     @property
     def scale(self) -> Array:
-        """(m,) units of y in one of t, where the curves are the identity."""
+        """(m,) units of y per unit of t, if the curves are the identity."""
         return np.array([one.scale for one in self.columns])
 
     def forward(self, y: Array) -> Array:
         return np.column_stack([one.forward(v) for one, v in zip(self.columns, y.T, strict=True)])
 
     def back(self, t: Array) -> Array:
-        """(n, m) the mean responses where the machine says t."""
+        """(n, m) mean responses at outputs t of the machine."""
         return np.column_stack([one.back(v) for one, v in zip(self.columns, t.T, strict=True)])
 
     def smeared(self, residuals: Array) -> Responses:
-        """The responses whose predictions are averaged over these residuals (n, m) of t."""
+        """Responses whose predictions are averaged over these residuals (n, m) of t."""
         pairs = zip(self.columns, residuals.T, strict=True)
         return replace(self, columns=tuple(one.smeared(r) for one, r in pairs))
 
@@ -198,7 +199,7 @@ def responses_of(
 ) -> Response | Responses:
     """The scale of one response (n,), or of each of several (n, m).
 
-    choose : what finds the curve of one; None for none.
+    choose : function that selects the curve of a response; None for the identity.
     """
     one = choose or (lambda values: Response.of(values, weight))
     if y.ndim == 1:
@@ -207,7 +208,7 @@ def responses_of(
 
 
 def choose_response(X: Any, y: Array, weight: Array, feature_names: Any = None) -> Response:
-    """The curve of largest evidence on a sample of rows, unless the response itself disagrees."""
+    """The curve of largest evidence on a sample, unless it raises the error of y itself."""
     if isinstance(feature_names, TableFeatures) and feature_names.mixed:
         order = order_by_content(X, Target(y[:, None], weight), feature_names.codes)
         X, y, weight = X[order], y[order], weight[order]
@@ -245,7 +246,7 @@ def _near(
 def _judged(
     response: Response, rows: PackedRows, target: Target, y: Array, best: Found, unit: float
 ) -> tuple[float, float]:
-    """Evidence of y under a curve, and the leave-one-out error of y, in squares of `unit`."""
+    """Evidence of y under a curve, and its leave-one-out error in squared units."""
     problem = SumEvidence.like(rows, best.kernel, 0.0)
     mean = target.weight @ target.values[:, 0] / target.total
     left_out = problem.left_out(best.kernel)[:, 0] + mean
@@ -258,6 +259,6 @@ def _judged(
 def _simplest(responses: Sequence[Response], judged: Sequence[tuple[float, float]]) -> Response:
     best, (evidence, error) = responses[0], judged[0]
     for response, (nats, missed) in zip(responses[1:], judged[1:], strict=True):
-        if nats > evidence + GAIN and missed < WORST * error:
+        if nats > evidence + MIN_GAIN and missed < MAX_ERROR_RATIO * error:
             best, evidence, error = response, nats, min(error, missed)
     return best

@@ -1,7 +1,7 @@
-"""The default fit: the kernel that a search finds, and a ridge machine at the noise that it finds.
+"""The default fit: search the kernel, then train a ridge machine at the noise that was found.
 
-Nothing is chosen by cross-validation. Folds serve one purpose: they tell the error of the whole
-procedure, each by a search of its own that has not seen the rows that it is judged on.
+Nothing is selected by cross-validation. Folds only estimate the error of the whole procedure: each
+fold runs its own search, which has not seen the fold's held-out rows.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from kernalign.machines.tuned_ridge import (
     tuned_ridge,
 )
 
-#: Up to this many rows the machine is solved for all of them, and its noise tuned on so many.
+#: Up to this number of rows, the machine is solved on all of them; its noise is tuned on at most
+#: the second number.
 SOLVED_ROWS, TUNED_ROWS = 5000, 2000
-#: Held-out rows that are enough to tell an error.
-JUDGED_ROWS = 1000
+#: Number of held-out rows that is enough to estimate an error.
+EVALUATED_ROWS = 1000
 MACHINE = "ridge regression"
 
 
@@ -47,8 +48,7 @@ class Trained:
     """The machine on all rows.
 
     C : 1 / noise, as for other machines.
-    left_out : (n,) or (n, c) outputs of the machine for each row without it; NaN where they are
-        not known.
+    left_out : (n,) or (n, c) leave-one-out outputs of the machine; NaN if they are not known.
     """
 
     model: DualModel
@@ -59,9 +59,9 @@ class Trained:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows that a fold held out and the outputs for them.
+    """Held-out rows of a fold and the outputs for them.
 
-    deviations : how sure the fold's machine is of each response; None for classes.
+    deviations : standard deviations that the fold's machine predicts; None for classes.
     """
 
     index: IntArray
@@ -71,7 +71,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a default fit found."""
+    """Result of a default fit."""
 
     learner: KernelSearch
     model: Model
@@ -82,14 +82,14 @@ class Searched:
     solver: str = "exact"
 
     def outputs_of_folds(self) -> Array:
-        """As `left_out`, from the folds that held the rows out."""
+        """Like `left_out`, but from the folds that held out the rows."""
         outputs = np.full_like(self.left_out, np.nan)
         for part in self.held_out:
             outputs[part.index] = part.outputs
         return outputs
 
     def errors(self, of_rows: Any, weight: Array, groups: Any, *, shares: bool) -> RowErrors:
-        """Errors of held-out rows, of_rows(index, outputs), whose folds searched by themselves.
+        """Errors of the held-out rows, computed by of_rows(index, outputs).
 
         groups : of rows whose errors are not independent, or None.
         shares : whether an error is 0 or 1.
@@ -110,9 +110,9 @@ def fit_searched(
     C: float | None,
     nested: bool,
 ) -> Searched:
-    """Search the kernel, train the machine, and hear what folds say of other rows.
+    """Search the kernel, train the machine, and estimate the error on folds.
 
-    C : given by the user; None to take what the search finds.
+    C : given by the user; None to use the noise that the search finds.
     nested : search the kernel again in each fold.
     """
     progress = current()
@@ -122,7 +122,7 @@ def fit_searched(
     of_folds = learner.for_folds()
 
     def run(split: Split | None) -> Trained | HeldOut:
-        # The machine on all rows and the folds need nothing of each other.
+        # The machine on all rows and the folds are independent tasks.
         if split is None:
             trained = _trained(learner, problem, C)
             progress.tick("machine", costs[1])
@@ -151,7 +151,7 @@ def fit_searched(
 
 
 def _planned(progress: Progress, problem: Problem, folds: int) -> Sequence[float]:
-    """Costs of the kernel, the machine and the folds, which the progress is told."""
+    """Costs of the kernel, the machine and the folds; they are added to the progress."""
     n, d = problem.X.shape
     costs = Costs.of(n, d).steps(folds)
     seconds = seconds_here(costs) if progress.shown else None
@@ -162,7 +162,7 @@ def _planned(progress: Progress, problem: Problem, folds: int) -> Sequence[float
 def enough_folds(folds: Sequence[Split]) -> Sequence[Split]:
     """The first folds that together hold out enough rows."""
     held = np.cumsum([len(test) for _, test in folds])
-    return folds[: int(np.searchsorted(held, JUDGED_ROWS)) + 1]
+    return folds[: int(np.searchsorted(held, EVALUATED_ROWS)) + 1]
 
 
 def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Trained:
@@ -205,12 +205,12 @@ def _as_learned(learner: KernelSearch) -> Learned:
 
 
 def _flat(outputs: Array) -> Array:
-    """One column as none."""
+    """Outputs without the last axis if it has one column."""
     return outputs[:, 0] if outputs.ndim == 2 and outputs.shape[1] == 1 else outputs
 
 
 def searched_attributes(found: Searched, errors: RowErrors, *, nested: bool) -> dict[str, Any]:
-    """Fitted attributes by name, as of other fits."""
+    """Fitted attributes by name, as for other fits."""
     mean = errors.estimate().mean
     known = errors if nested else RowErrors.none(NOT_NESTED)
     record = {

@@ -1,7 +1,7 @@
-"""Choose kernel, machine and regularisation by cross-validation.
+"""Select kernel, machine and regularisation by cross-validation.
 
-Kernels are learned again inside each fold: chosen on a kernel that has seen the held-out labels,
-the regularisation would be too weak and its error a lie.
+Kernels are learned again inside each fold. Otherwise the kernel would have seen the held-out
+labels, the selected regularisation would be too weak, and its error too small.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 
 from kernalign._progress import current
 from kernalign._typing import Array
-from kernalign.estimators.error import ALONE, RowErrors
+from kernalign.estimators.error import SINGLE_ROW_FOLDS, RowErrors
 from kernalign.estimators.folds import Split
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.stages import Candidate, Stages
 
-#: Relative rounding that a comparison with a standard error forgives.
+#: Relative rounding error that is tolerated in comparisons with a standard error.
 ROUNDING = 1e-9
-#: Parts of the rows of a fold, each judged by the choice of the others.
+#: Number of parts of a fold; each is evaluated with the choice of the other parts.
 PARTS = 5
 
 
 @dataclass
 class Held:
-    """What folds said of one candidate, fold by fold.
+    """Results of one candidate, fold by fold.
 
-    outputs : (values, rows, ...) for the rows that a fold held out; errors : (values, rows).
-    alignments : of the kernel, between rows held out and rows learned from.
+    outputs : (values, rows, ...) for the held-out rows of a fold; errors : (values, rows).
+    alignments : of the kernel, between held-out and training rows.
     """
 
     outputs: list[Array] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Choice:
-    """A candidate, the place of each candidate's best C among the values, mean deciding losses."""
+    """The selected candidate, the index of each candidate's best C, and mean losses."""
 
     candidate: Candidate
     places: dict[Candidate, int]
@@ -50,18 +50,18 @@ class Choice:
 
 @dataclass(frozen=True)
 class Selection:
-    """What cross-validation found.
+    """Result of cross-validation.
 
-    candidate, C : the choice.
-    values : the C that were tried.
-    places : each candidate's best C, as a place among the values.
-    losses, errors : mean of what decided, and mean error, of each candidate at each C.
-    alignments : mean and standard deviation over folds of the alignment on held-out rows of each
+    candidate, C : the selected ones.
+    values : the values of C that were tried.
+    places : index of each candidate's best C among the values.
+    losses, errors : mean loss and mean error of each candidate at each C.
+    alignments : mean and standard deviation over folds of the held-out alignment of each
         candidate's kernel.
-    held_out : outputs of the choice for each row, from the fold that held it out; NaN where a row
-        was never held out.
-    honest : errors of held-out rows under choices that they had no say in.
-    known : what training on all rows can start from.
+    held_out : outputs of the selected candidate for each row, from the fold that held it out; NaN
+        for a row that was never held out.
+    honest : errors of held-out rows, each under a choice that the row did not take part in.
+    known : intermediate results that training on all rows can reuse.
     """
 
     candidate: Candidate
@@ -78,10 +78,10 @@ class Selection:
 
 @dataclass(frozen=True)
 class Folds:
-    """Rows that each fold held out, by position, label and weight, and what was said of them.
+    """The held-out rows of each fold, by position, label and weight, with the results for them.
 
-    weights : by which rows decide, those of classes included; given : by which errors are reported.
-    groups : of all rows, none of which is divided, or None.
+    weights : used in the selection, including class weights; given : used in reported errors.
+    groups : of all rows, or None. No fold divides a group.
     """
 
     rows: list[Any]
@@ -93,13 +93,13 @@ class Folds:
     groups: Any = None
 
     def choose(self, folds: Sequence[int], judged: Any = ()) -> Choice | None:
-        """The first kernel no worse than the best by more than a standard error of the difference.
+        """The simplest kernel within one standard error of the best.
 
-        Each kernel with its own best machine and C; ties between C go to the stronger
-        regularisation.
+        Each kernel is compared with its own best machine and C. Ties between values of C go to the
+        stronger regularisation.
 
-        folds : which folds have a say.
-        judged : rows that have none, in whatever fold; None is returned where no others are left.
+        folds : the folds that take part in the selection.
+        judged : rows that do not take part; returns None if no other rows are left.
         """
         say = [~np.isin(self.rows[f], judged) for f in folds]
         if not any(some.any() for some in say):
@@ -139,11 +139,11 @@ class Folds:
         return mean
 
     def honest(self) -> RowErrors:
-        """Errors of rows under the choice that other rows of their fold would have made.
+        """Errors of rows, each under the choice of other rows of the same fold.
 
-        No row has a say in the choice that judges it, neither by its own loss nor through a machine
-        that it trained: the machines of a fold have seen none of the fold's rows. Rows of other
-        folds must not choose, because their machines have learned from the row that is judged.
+        A row influences the choice that is evaluated on it neither by its own loss nor through a
+        machine trained on it: the machines of a fold have not seen the fold's held-out rows. Rows
+        of other folds take no part, because their machines were trained on the evaluated row.
         """
         values, weight, units = [], [], []
         for f, rows in enumerate(self.rows):
@@ -154,7 +154,7 @@ class Folds:
                 judged = np.isin(of_fold, part)
                 choice = self.choose([f], rows[judged]) if self._several() else self.choose([f])
                 if choice is None:
-                    return RowErrors.none(ALONE)
+                    return RowErrors.none(SINGLE_ROW_FOLDS)
                 place = choice.places[choice.candidate]
                 values.append(self.held[choice.candidate].errors[f][place, judged])
                 weight.append(self.given[f][judged])
@@ -164,7 +164,7 @@ class Folds:
         )
 
     def _several(self) -> bool:
-        """Whether there is anything to choose from."""
+        """Whether there is more than one option to select from."""
         held = next(iter(self.held.values()))
         return len(self.held) > 1 or len(held.outputs[0]) > 1
 
@@ -172,7 +172,7 @@ class Folds:
 def select(
     stages: Stages, problem: Problem, values: Array, folds: Iterable[Split], loss: Loss
 ) -> Selection:
-    """The simplest kernel that is as good as the best, with its machine and C of smallest loss."""
+    """Select the simplest kernel within one standard error of the best, its machine and its C."""
     values = np.sort(values)
     held_of = {candidate: Held() for candidate in stages.candidates}
     found = Folds([], [], [], [], held_of, loss, problem.groups)
@@ -184,7 +184,7 @@ def select(
         found.labels.append(part.y)
         found.weights.append(part.target.weight)
         found.given.append(part.weight)
-        # What is known of two splits is not held at the same time.
+        # Free the results of the previous split before the next one is computed.
         known = None
         outputs, tried, known = stages.path(problem.rows(train), part, values, tried)
         for out in outputs:
@@ -220,9 +220,9 @@ def select(
 
 
 def path_records(stages: Stages, chosen: Selection, unit: float) -> list[dict[str, Any]]:
-    """What was chosen from, the simplest first, as a person reads it.
+    """The compared candidates as records, the simplest first.
 
-    unit : of the error.
+    unit : in which the error is reported.
     """
     records = []
     for candidate in stages.candidates if chosen.places else ():
@@ -243,7 +243,7 @@ def path_records(stages: Stages, chosen: Selection, unit: float) -> list[dict[st
 
 
 def _tried(outputs: Array) -> Any:
-    """At which C there are outputs: others are NaN."""
+    """The values of C that were tried; the outputs of others are NaN."""
     return ~np.isnan(outputs.reshape(len(outputs), -1)).all(axis=1)
 
 
@@ -253,12 +253,12 @@ def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _within_a_standard_error(d: Array, weight: Array) -> bool:
-    """Whether the mean of the differences is no more than its own standard error.
+    """Whether the mean difference is at most its own standard error.
 
-    A single row that differs is not evidence: its difference equals the standard error.
+    If only a single row differs, its mean difference equals the standard error.
     """
     if not np.isfinite(d).all():
-        # A machine without an answer at some row is not as good as one that has it.
+        # A candidate without an output for some row is worse than one that has it.
         return False
     share = weight / weight.sum()
     mean = float(share @ d)

@@ -1,9 +1,9 @@
-"""Which classes a row can belong to: sets from the probabilities of held-out rows.
+"""Prediction sets of classes, from the probabilities of held-out rows.
 
-The score of a class at a row is the probability of all classes that are more probable there. A set
-holds the classes whose score is no larger than a conformal quantile of the scores that the true
-classes of held-out rows have (adaptive prediction sets, without randomisation). The most probable
-class has the score 0, so that no set is empty.
+The score of a class is the total probability of all classes that are more probable. A set contains
+the classes whose score is at most a conformal quantile of the scores of the true classes of
+held-out rows (adaptive prediction sets without randomisation). The most probable class has the
+score 0, so no set is empty.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from kernalign.rows.input import of_rows
 
 
 def more_probable(probabilities: Array) -> Array:
-    """Probability of the classes that are more probable than each: (n, classes)."""
+    """For each class, the total probability of all more probable classes: (n, classes)."""
     order = np.argsort(-probabilities, axis=1, kind="stable")
     ordered = np.take_along_axis(probabilities, order, axis=1)
     before = np.cumsum(ordered, axis=1) - ordered
-    # Equally probable classes have the score of the first of them.
+    # Equally probable classes all have the score of the first of them.
     tied = np.zeros_like(before)
     for c in range(1, before.shape[1]):
         same = ordered[:, c] == ordered[:, c - 1]
@@ -64,11 +64,11 @@ class PredictsSets(KernelPredictor):
     scores_: Scores
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> Any:
-        """Which classes each row can belong to: the true one is among them as often as `coverage`.
+        """Prediction set of each row; it contains the true class with probability `coverage`.
 
-        Sets are larger where the model is less sure, and never empty. Their size is such that sets
-        of held-out rows hold the true class as often as asked. If the model is right more often
-        than that, every set has one class.
+        Sets are larger where the model is less certain, and never empty. The coverage is that of
+        held-out rows. If the accuracy of the model is higher than the coverage, every set has one
+        class.
 
         Parameters
         ----------

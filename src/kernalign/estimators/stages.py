@@ -1,10 +1,9 @@
-"""From learners to a trained model: in two stages, or in one.
+"""From learners to a trained model, in one or two stages.
 
 Two stages learn a kernel, then train a machine on it. One-stage learners (regularised risk,
-multiple kernel learning) train their machine together with the kernel; that machine is used.
-Both offer candidates, from the simplest to the most complex, know how to predict held-out rows
-with each of them along a path of C, and how to train one of them at one C. Stages are values:
-nothing that they do changes them.
+multiple kernel learning) train their own machine together with the kernel. Both provide candidates
+from the simplest to the most complex, predict held-out rows with each candidate along a path of C,
+and train one candidate at one C. Stages are immutable.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from kernalign.machines.model import Model
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel, by the number of its learner, and a machine, by the number among machines."""
+    """The index of a learner and the index of a machine."""
 
     kernel: int
     machine: int = 0
@@ -42,10 +41,10 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What a candidate says about held-out rows.
+    """Outputs of a candidate for held-out rows.
 
-    values : (values of C, rows, ...) outputs; alignment : of its kernel between those rows and
-        the training rows.
+    values : (values of C, rows, ...); alignment : of its kernel between held-out and training
+        rows.
     """
 
     candidate: Candidate
@@ -54,11 +53,11 @@ class Outputs:
 
 
 class HeldOut(NamedTuple):
-    """What one split found.
+    """Result of one split.
 
     outputs : of each candidate.
-    tried : what the splits after it need to try the same, if anything.
-    known : what training on all rows can start from, if anything.
+    tried : what the following splits need in order to try the same values, if anything.
+    known : intermediate results that training on all rows can reuse, if any.
     """
 
     outputs: list[Outputs]
@@ -67,50 +66,50 @@ class HeldOut(NamedTuple):
 
 
 class Stages(ABC):
-    """A way from a problem to a trained model."""
+    """The steps from a problem to a trained model."""
 
     #: From the simplest to the most complex.
     candidates: Sequence[Candidate]
-    #: How the second stage is solved.
+    #: Solver of the second stage.
     solver: str
 
     def splits(self, folds: Any, problem: Problem) -> Any:
-        """The folds on which C is chosen, given those that were asked for."""
+        """The folds on which C is selected, given the requested ones."""
         return folds
 
     @abstractmethod
     def path(self, train: Problem, test: Problem, values: Array, tried: Any = None) -> HeldOut:
-        """Outputs on the test rows of each candidate, trained at each C.
+        """Outputs of each candidate for the test rows, trained at each C.
 
-        tried : of the split before.
+        tried : result of the previous split.
         """
 
     @abstractmethod
     def train(
         self, problem: Problem, candidate: Candidate, C: float, known: Any = None
     ) -> tuple[Learner, Model]:
-        """The fitted learner and the model on all rows.
+        """The fitted learner and the model, trained on all rows.
 
-        known : of the last split.
+        known : result of the last split.
         """
 
     @abstractmethod
     def learner(self, candidate: Candidate) -> Learner:
-        """Who learned, or will learn, the candidate's kernel."""
+        """The learner of the candidate's kernel."""
 
     def alignment(self, candidate: Candidate) -> float:
-        """Of the candidate's kernel with the training labels, where it is known before C is."""
+        """Alignment of the candidate's kernel with the training labels, if known before C is."""
         return self.learner(candidate).alignment_
 
     @abstractmethod
     def machine_name(self, candidate: Candidate) -> str:
-        """What is trained on it."""
+        """Name of the machine trained on the kernel."""
 
 
 class TwoStages(Stages):
-    """Learn the kernel, train the machine.
+    """Learn the kernel, then train the machine.
 
-    fitted : the learners fitted to all rows; what they chose is held fixed inside folds.
+    fitted : the learners fitted to all rows; the options they selected are fixed inside folds.
     nested : learn the kernels again inside each fold.
     """
 
@@ -132,7 +131,7 @@ class TwoStages(Stages):
         problem: Problem,
         nested: bool,
     ) -> TwoStages:
-        """The stages with copies of the learners fitted to a problem."""
+        """Fit copies of the learners to a problem and return the stages."""
         tick = partial(current().tick, "kernel")
         return cls(fit_in_turn([clone(one) for one in learners], problem, tick), machines, nested)
 
@@ -140,7 +139,7 @@ class TwoStages(Stages):
         learners = self.fitted
         if self.nested:
             with warnings.catch_warnings():
-                # The fit on all rows has said it.
+                # The fit on all rows has already warned.
                 warnings.simplefilter("ignore", AlignmentWarning)
                 learners = fit_in_turn([learner.for_folds() for learner in learners], train)
         outputs = []
@@ -173,7 +172,7 @@ class TwoStages(Stages):
 def fit_in_turn(
     learners: Sequence[Learner], problem: Problem, tick: Callable[[], None] = lambda: None
 ) -> list[Learner]:
-    """Fit learners to all rows, each starting from the one before; `tick` is called after each."""
+    """Fit the learners in order, each started from the previous one; call `tick` after each."""
     before: Learner | None = None
     for learner in learners:
         learner.fit_target(problem.X, problem.target, problem.feature_names, before)
@@ -183,7 +182,7 @@ def fit_in_turn(
 
 
 class OneStage(Stages):
-    """Learn kernel and machine together, anew for each C."""
+    """Learn kernel and machine together, again for each C."""
 
     candidates = (Candidate(0),)
     solver = "exact"
@@ -208,7 +207,7 @@ class OneStage(Stages):
                 assert learned.machine is not None
                 out = learned.machine.predict(K)
                 outputs.append(out[:, 0] if out.ndim == 2 and out.shape[1] == 1 else out)
-        # The kernel differs from C to C: no single alignment describes them.
+        # Each C has its own kernel, so there is no single alignment.
         found = present.outputs(np.stack(outputs))
         return HeldOut([Outputs(self.candidates[0], found, np.nan)])
 

@@ -1,4 +1,4 @@
-"""What the default fit costs, step by step, before it begins."""
+"""Estimated cost of the steps of the default fit."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from scipy.linalg import cholesky
 
 from kernalign._threads import thread_count
 
-#: Seconds of `_probe` on the machine where the costs below were measured.
-PROBE = 3.5e-3
-#: Seconds for which the machine is tried.
-WHILE = 0.1
+#: Seconds that `_probe` took on the machine where the costs below were measured.
+PROBE_SECONDS = 3.5e-3
+#: Duration of the speed measurement in seconds.
+MEASURED_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Seconds of the steps on one thread: the search, the machine, and each fold."""
+    """Seconds of each step on one thread: the search, the machine, and each fold."""
 
     search: float
     machine: float
@@ -27,10 +27,10 @@ class Costs:
 
     @classmethod
     def of(cls, n: int, d: int) -> Costs:
-        """Of n rows with d columns.
+        """Costs for n rows and d columns.
 
-        The search looks at 500 rows, and at 1000 in the end; that of a fold at 200. Machines are
-        solved in n^3.
+        The search uses 500 rows, and 1000 at the end; the search in a fold uses 200. Solving the
+        machine costs O(n^3).
         """
         wide = 1 + d / 100
         search = (2.5e-3 * min(n, 500) + 1.8e-3 * max(0, min(n, 1000) - 500)) * wide
@@ -39,29 +39,29 @@ class Costs:
 
     @classmethod
     def on_landmarks(cls, n: int, d: int, m: int) -> Costs:
-        """Of many rows on m landmarks: a search on up to twice as many rows, two factorisations
-        of m^3, and the kernel values of all rows. The hold-out set is in the place of a fold."""
+        """Costs with m landmarks: a search on up to twice as many rows, two factorisations in
+        O(m^3), and kernel values of all rows. The hold-out set takes the place of a fold."""
         exact = cls.of(1000, d)
         search = exact.search * min(max(n / 5000, 1.0), 2.0) ** 2
         values = 2e-8 * n * m
         return cls(search, values / 2, 1.2 + 8e-11 * m**3 + values)
 
     def steps(self, folds: int) -> Sequence[float]:
-        """In the order in which they begin; all after the first run side by side."""
+        """Costs in the order in which the steps start; all but the first run in parallel."""
         return [self.search, *(c / thread_count() for c in [self.machine] + [self.fold] * folds)]
 
 
 def seconds_here(costs: Sequence[float]) -> float:
-    """The time on this machine, as fast and as busy as it is now."""
-    return sum(costs) * _probe() / PROBE
+    """Estimated time on this machine at its current speed and load."""
+    return sum(costs) * _probe() / PROBE_SECONDS
 
 
 def _probe() -> float:
-    """Seconds of a few products, exponentials and factorisations: their mean for a while, in which
-    everybody who wants the processor has a turn."""
+    """Mean seconds of a few products, exponentials and factorisations, measured long enough that
+    other processes get their share of the processor."""
     A = np.random.default_rng(0).normal(size=(200, 200))
     began, number = time.perf_counter(), 0
-    while time.perf_counter() - began < WHILE:
+    while time.perf_counter() - began < MEASURED_SECONDS:
         for _ in range(3):
             cholesky(np.exp(-(A @ A.T) / 1e3) + 200 * np.eye(200))
         number += 1

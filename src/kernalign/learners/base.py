@@ -1,4 +1,4 @@
-"""The contract of a kernel learner: (X, target) -> a learned kernel and its history."""
+"""The interface of a kernel learner: (X, target) -> a learned kernel and its history."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ ALIGNMENT = "alignment with the labels"
 
 @dataclass(frozen=True)
 class Learned:
-    """What a learner returns.
+    """Result of a learner.
 
     kernel : the learned kernel, normalised.
     alignment : its centred alignment with the target on the training rows.
-    history : one record per iteration: `iteration`, `objective` after it, and what else is of use.
-    objective : the value of what was optimised; None where it is that of the last record.
-    converged : whether the method ended because it was done, and not because of a limit.
-    weights : those that the method speaks of, where they are not the kernel's.
-    gap : how far the objective may be from the optimum, relative to it, where that is certified.
+    history : one record per iteration: `iteration`, the `objective` after it, and further values.
+    objective : the optimised value; None if it is that of the last record.
+    converged : whether the method ended by its stopping criterion and not by an iteration limit.
+    weights : the weights of the method, if they differ from those of the kernel.
+    gap : certified relative distance of the objective from the optimum, if known.
     machine : for one-stage learners, the machine trained together with the kernel: its outputs are
-        `machine.predict(kernel(X, rows))`, with the rows that `learn` was given.
+        `machine.predict(kernel(X, rows))`, with the rows given to `learn`.
     extra : further fitted attributes, by name.
     """
 
@@ -56,7 +56,7 @@ class Learned:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def attributes(self) -> dict[str, Any]:
-        """The fitted attributes of the learner, by name: one word for one thing on all of them."""
+        """The fitted attributes of the learner; all learners use the same names."""
         named = {
             "kernel_": self.kernel,
             "alignment_": self.alignment,
@@ -78,38 +78,37 @@ class Learned:
         return float(self.history[-1]["objective"]) if self.history else self.alignment
 
 
-#: The largest weight of a loss: products of larger ones overflow.
+#: Largest weight of a loss: products of larger weights overflow.
 LARGEST_C = 1e100
-#: The largest samples: of families that are summed in one pass, and of all others.
+#: Largest samples: for families that are summed in one pass, and for all others.
 STREAMED_SAMPLE, DENSE_SAMPLE = 20_000, 4000
 
 
 class Learner(Documented, ABC):
     """Base of all kernel learners: estimators with `fit(X, y)`, `kernel_` and `history_`.
 
-    A subclass implements `learn`. Everything above, from `KernelClassifier` to the command line,
-    uses only what is here.
+    A subclass implements `learn`. The estimators and the command line use only this interface.
     """
 
     @abstractmethod
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
-        """Learn a kernel on valid rows for a target; every weight is positive."""
+        """Learn a kernel from validated rows and a target whose weights are all positive."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn a kernel from labels (classes or numbers).
 
         Parameters
         ----------
-        X : (n, d) array or data frame, of Dask for learners that take rows elsewhere
+        X : (n, d) array or data frame; Dask collections for learners that support them
         y : (n,) classes or responses
-            Whole numbers, like text and booleans, count as classes here; `KernelRegressor` takes
-            them as a response.
-            A response y is seen as (y - mean y) / max |y - mean y|: `objective_` and the objectives
-            in `history_`, `machine_` and `dual_coef_` are in these units.
+            Integers, text and booleans are treated as classes here; `KernelRegressor` treats
+            numbers as a response. A response y is scaled to (y - mean y) / max |y - mean y|, and
+            `objective_`, the objectives in `history_`, `machine_` and `dual_coef_` are in these
+            units.
         sample_weight : (n,) array, optional
-            An integer weight counts as that many equal rows.
+            An integer weight is equivalent to repeating the row.
         """
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight, multi_output=True)
         with blocks_in_threads():
@@ -125,7 +124,7 @@ class Learner(Documented, ABC):
         target: Target,
         feature_names: Sequence[str] | None = None,
     ) -> Learned:
-        """`learn`, given a simpler learner that was fitted to the same rows: a place to start."""
+        """`learn`, optionally started from a simpler learner that was fitted to the same rows."""
         return self.learn(X, target, feature_names)
 
     def fit_target(
@@ -135,7 +134,7 @@ class Learner(Documented, ABC):
         feature_names: Sequence[str] | None = None,
         after: Learner | None = None,
     ) -> Self:
-        """`fit` for rows and a target that are known to be valid.
+        """`fit` for validated rows and target.
 
         after : a simpler learner fitted to the same rows.
         """
@@ -149,7 +148,7 @@ class Learner(Documented, ABC):
         feature_names: Sequence[str] | None = None,
         after: Learner | None = None,
     ) -> dict[str, Any]:
-        """Fitted attributes by name; the learner itself is left as it is."""
+        """Fitted attributes by name; the learner itself does not change."""
         self._check_place(X)
         used = target.weight > 0
         if not used.all():
@@ -174,28 +173,28 @@ class Learner(Documented, ABC):
         if self.streams or as_rows(X).in_memory:
             return
         name = type(self).__name__
-        way_out = "take some of them into memory" if self.one_stage else f"Sampled({name}(...))"
+        way_out = "load some of them into memory" if self.one_stage else f"use Sampled({name}(...))"
         raise ValueError(
             f"{name} needs rows in memory. Got rows elsewhere, such as a Dask array: {way_out}."
         )
 
-    #: What `objective` in `history_` and `objective_` are, as a person reads it.
+    #: Description of `objective_` and of `objective` in `history_`.
     objective_name: str = ALIGNMENT
-    #: Whether `learn` takes rows that are not in memory (`Rows`).
+    #: Whether `learn` accepts rows that are not in memory (`Rows`).
     streams: bool = False
-    #: Whether `learn` takes a single pass over the pairs of rows and so serves rows anywhere.
+    #: Whether `learn` needs only one pass over the pairs of rows, which may then be anywhere.
     one_pass: bool = False
 
     def largest_sample(self) -> float:
-        """The most rows to learn from at once: with more, cost or memory grow faster than they."""
+        """The largest number of rows to learn from; above it, the cost grows superlinearly."""
         return DENSE_SAMPLE
 
-    #: Whether learning the kernel also trains the machine (then `Learned.machine` is set).
+    #: Whether learning the kernel also trains the machine, which is then `Learned.machine`.
     one_stage: bool = False
 
     def regularised(self, C: float) -> Learner:
-        """An unfitted copy with weight C on the loss; one-stage learners only."""
-        raise TypeError(f"{type(self).__name__} has no regularisation of its own.")
+        """An unfitted copy with weight C on the loss; for one-stage learners only."""
+        raise TypeError(f"{type(self).__name__} has no regularisation parameter.")
 
     def learn_path(
         self,
@@ -204,20 +203,20 @@ class Learner(Documented, ABC):
         values: Array,
         feature_names: Sequence[str] | None = None,
     ) -> Iterator[Learned]:
-        """`learn` at each C of ascending `values`; a subclass may start one from the last."""
+        """`learn` at each C of ascending `values`; a subclass may use warm starts."""
         for C in values:
             yield self.regularised(float(C)).learn(X, target, feature_names)
 
     def for_folds(self) -> Learner:
-        """An unfitted copy for cross-validation folds, with what `fit` chose held fixed."""
+        """An unfitted copy for cross-validation folds, with the options selected by `fit` fixed."""
         unfitted: Learner = clone(self)
         if hasattr(unfitted, "callback"):
-            # The user watches one fit, not six.
+            # The callback observes the fit on all rows only.
             unfitted.callback = None
         return unfitted
 
     def __sklearn_clone__(self) -> Self:
-        """A callback is shared, never copied: it is somebody's progress bar or list of records."""
+        """Copy a learner; the callback is shared, because it may be a progress bar or a list."""
         bare = copy.copy(self)
         if hasattr(bare, "callback"):
             bare.callback = None

@@ -30,14 +30,15 @@ from kernalign.solvers.early_stopping import choose_length
 from kernalign.solvers.greedy import Settings
 from kernalign.solvers.penalty_path import PATH, Choice, choose_penalty, penalised_problem
 
-#: Rows that decide when to stop, where not all rows are in memory.
+#: Number of rows used for early stopping if not all rows are in memory.
 STOPPING_ROWS = 4000
 
 
 class ContinuousAlignment(Learner):
-    """Learn a non-negative combination of kernels of a family, maximally aligned with the labels.
+    """Learn a non-negative combination of kernels with maximal alignment to the labels.
 
-    The method CA of Afkanpour, Szepesvari and Bowling (2011).
+    The kernels are chosen greedily from a continuous family. This is the method CA of Afkanpour,
+    Szepesvari and Bowling (2011).
 
     Parameters
     ----------
@@ -45,39 +46,41 @@ class ContinuousAlignment(Learner):
         The continuous set of kernels. `Gaussian()` is the paper's CA-1D, `Gaussian(ard=True)`
         its CA-nD; `AnyOf(...)` searches several families or views.
     tol : float
-        Stop when an iteration raises the alignment by no more than this (the paper's theta).
+        Stop when an iteration raises the alignment by at most this value (the paper's theta).
     max_iter : int
-        The most iterations (the paper's T).
+        Maximum number of iterations (the paper's T).
     eps : float
-        Weight of the identity from which the paper starts.
+        Weight of the identity in the starting point of the paper.
     eta_max : float
-        The largest step.
+        Largest step.
     start : {"identity", "best"}
         Start from eps C_n as in the paper, or from the best single kernel.
     selection : {"slope", "step"}
-        Choose the next kernel by the slope of the alignment as in the paper, or by the largest
-        alignment after its step.
+        Choose the next kernel by the slope of the alignment, as in the paper, or by the largest
+        alignment after the step.
     corrective : bool
         Optimise the weights of all kernels again after each addition.
     penalty : float, sequence of floats or "path"
-        lambda of the penalty lambda |sigma - mean sigma|^2 on families with one bandwidth per
-        feature (Gaussian, Laplacian and Matern with `ard=True`; others are not penalised). 0 is
-        none, inf ties all parameters together. A sequence, or "path" for the paper's twenty
-        values 10^-5 .. 10^14, is chosen from by the alignment on held-out rows.
+        lambda of the penalty lambda |sigma - mean sigma|^2 for families with one bandwidth per
+        feature (Gaussian, Laplacian and Matern with `ard=True`; others are not penalised). 0 means
+        no penalty; inf forces all bandwidths to be equal. From a sequence, or from the paper's
+        twenty values 10^-5 .. 10^14 with "path", the value of largest alignment on a hold-out set
+        is selected.
     early_stopping : bool
-        Take as many kernels as raise the alignment on held-out rows: later ones fit the noise. For
-        rows that are not in memory a sample of 4000 decides.
+        Stop adding kernels when the alignment on a hold-out set no longer rises, because later
+        kernels fit noise. A sample of 4000 rows is used if the rows are not in memory.
     validation_fraction : float
-        Share of the rows held out to choose among penalties and to stop early.
+        Share of the rows in the hold-out set, for `penalty` and `early_stopping`.
     n_starts : int
-        Starts of the quasi-Newton search in each iteration, for several parameters.
+        Number of starts of the quasi-Newton search in each iteration, for several parameters.
     random_state : int, RandomState or None
-        Sampling of rows for the data's scale, starts and held-out rows. The same seed gives the
-        same kernel, on any number of threads.
+        Seed for the sample that gives the data's scale, the starts and the hold-out set. The same
+        seed gives the same kernel on any number of threads.
     callback : function of one record, optional
-        Called after each iteration with what `history_` will hold of it (the alignment as the
-        search sees it, right to about 1e-6). Raising StopIteration ends the path there. It sees
-        the fit to all rows only, not the folds of a cross-validation.
+        Called after each iteration with its record, which `history_` will contain (the alignment is
+        the approximation used by the search, accurate to about 1e-6). Raising StopIteration ends
+        the search. The callback is called in the fit to all rows only, not in cross-validation
+        folds.
 
     Attributes
     ----------
@@ -88,16 +91,16 @@ class ContinuousAlignment(Learner):
         One record per iteration: the alignment after it (objective), the kernel found and the value
         of its search (search_value), its step eta, and the weights of all kernels so far.
     weights_ : array
-        The weights of the kernels of `kernel_`.
+        The weights of the kernels in `kernel_`.
     objective_ : float
-        The alignment after the last iteration, with the identity that the path started from.
+        The alignment after the last iteration, including the identity of the starting point.
     converged_ : bool
-        Whether the last iteration raised the alignment by no more than `tol`.
+        Whether the last iteration raised the alignment by at most `tol`.
     n_iter_ : int
     stopping_path_ : list of dict
-        With `early_stopping`, the alignment on the rows learned from and on held-out rows.
+        With `early_stopping`, the alignment on the training part and on the hold-out set.
     penalty_ : float
-        lambda in use, and `penalty_path_` the held-out alignment of each.
+        The selected lambda; `penalty_path_` has the hold-out alignment of each.
 
     Examples
     --------
@@ -174,7 +177,7 @@ class ContinuousAlignment(Learner):
         if not found.aligned:
             warnings.warn(
                 "No kernel of the family raises the alignment with the labels: the best single "
-                "kernel is returned. The features may carry no signal, or the rows be too few.",
+                "kernel is returned. The features may carry no signal, or there are too few rows.",
                 AlignmentWarning,
                 stacklevel=find_stack_level(),
             )
@@ -210,7 +213,7 @@ class ContinuousAlignment(Learner):
         return family
 
     def _searched(self, family: Family) -> list[Family]:
-        """The families that are searched: those of tied parameters under an infinite penalty."""
+        """The families that are searched; with tied parameters if the penalty is infinite."""
         if not (isinstance(self.penalty, numbers.Real) and np.isinf(float(self.penalty))):
             return family.members()
         return [member.tied() or member for member in family.members()]
@@ -223,7 +226,7 @@ class ContinuousAlignment(Learner):
         settings: Settings,
         rng: np.random.Generator,
     ) -> Choice:
-        """lambda, chosen where there is a choice."""
+        """lambda as given, or selected on a hold-out set."""
         if isinstance(self.penalty, str):
             check_choice(self, "penalty", ("path",))
             values: Sequence[float] = PATH
@@ -272,6 +275,6 @@ class ContinuousAlignment(Learner):
 
 
 def last_gain(history: Sequence[dict[str, Any]]) -> float:
-    """What the last iteration added to the objective."""
+    """Increase of the objective in the last iteration."""
     values = [0.0, *(float(record["objective"]) for record in history)]
     return values[-1] - values[-2] if history else 0.0

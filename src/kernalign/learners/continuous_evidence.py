@@ -1,4 +1,4 @@
-"""Kernels by what a ridge machine makes of them: evidence or leave-one-out error."""
+"""Learn a kernel by a criterion of kernel ridge regression: evidence or leave-one-out error."""
 
 from __future__ import annotations
 
@@ -25,68 +25,69 @@ from kernalign.solvers.greedy import Settings, grow
 from kernalign.solvers.ridge_growth import Dictionary, RidgeGrowth
 
 CRITERIA: dict[str, type[RidgeCriterion]] = {"evidence": Evidence, "loo": LeaveOneOut}
-#: Kernels of the common bandwidth that are tried first, on as many rows, with this noise.
-TRIED, FEW_ROWS, FIRST_NOISE = 8, 200, 0.1
-#: The search starts on a half of the rows, on a half of those, ... but not on fewer than these.
-FEWEST = 250
-#: Iterations of the search with tied parameters, which only has to come near.
+#: The common bandwidth is first scanned: number of values, number of rows, and noise.
+SCAN_VALUES, SCAN_ROWS, SCAN_NOISE = 8, 200, 0.1
+#: The search starts on a small sample and doubles it; the smallest sample has at least this size.
+MIN_ROWS = 250
+#: Iterations of the search with tied parameters, which need not converge.
 TIED_ITERATIONS = 12
-#: The greedy loop grows on as many rows, while a kernel gains so many nats of all of them together.
-GROWTH_ROWS, GAIN = 300, 3.0
-#: Rows of a fold of cross-validation that the criterion is evaluated on: a fit costs their cube.
+#: Number of rows on which the greedy loop grows the sum, and the minimum gain in nats per kernel.
+GROWTH_ROWS, MIN_GAIN = 300, 3.0
+#: Number of rows on which a cross-validation fold evaluates the criterion, whose cost is cubic.
 FOLD_ROWS = 500
 
 
 class ContinuousEvidence(Learner):
-    """Learn one kernel of a continuous set by the evidence of a Gaussian process on the labels.
+    """Learn a kernel of a continuous set by the evidence of a Gaussian process on the labels.
 
-    Alignment is a surrogate: with many parameters it is raised by kernels that predict worse. The
-    evidence, and the leave-one-out error of kernel ridge regression, see the machine that follows.
-    An evaluation inverts a matrix of all rows, so it is made on `max_rows` of them.
-
+    Alignment is a surrogate for the error: with many parameters, kernels that predict worse can
+    have a higher alignment. The evidence, and the leave-one-out error of kernel ridge regression,
+    measure the machine that is trained afterwards. Each evaluation inverts a matrix, so at most
+    `max_rows` rows are used.
     Parameters
     ----------
     family : Family, default Gaussian(ard=True)
-        The continuous set; of `AnyOf(...)` one kernel of each family is taken, and their sum,
-        unless `max_kernels` is given.
+        The continuous set of kernels. For `AnyOf(...)`, the sum of one kernel of each family is
+        learned, unless `max_kernels` is given.
     max_kernels : int, optional
-        Grow the sum instead: from the best kernel of any family by itself, one kernel at a time,
-        as long as that gains three nats of the criterion, and at most so many. Kernels are chosen
-        with tied parameters on a part of the rows.
-    criterion : {"evidence", "loo"} or a class of your own
-        The negative log marginal likelihood, or the leave-one-out squared loss. A class is called
-        with the target and has `evaluate(K, noise)`, as `kernalign.criteria.evidence` has them; it
-        is minimised.
+        Grow the sum greedily up to this number of kernels. The search starts from the best single
+        kernel of any family and adds one kernel at a time, as long as each improves the criterion
+        by three nats. Kernels are selected with tied parameters on a sample of the rows.
+    criterion : {"evidence", "loo"} or a class
+        The negative log marginal likelihood, or the leave-one-out squared loss; it is minimised. A
+        class is constructed with the target and has a method `evaluate(K, noise)`, like those in
+        `kernalign.criteria.evidence`.
     prior : float
-        Strength of the prior that the relevances of features are alike; inf ties them together.
-        With few rows and many features 3 is careful and 0.3 bold.
+        Strength of the prior that all features are equally relevant; inf forces them to be equal.
+        For few rows and many features, 3 is cautious and 0.3 is permissive.
     max_rows : int
-        Rows that the criterion is evaluated on, in proportion to the classes; all up to that.
+        Maximum number of rows on which the criterion is evaluated; larger data are sampled in
+        proportion to the classes.
     max_iter : int
-        Iterations of the quasi-Newton search.
+        Maximum number of iterations of the quasi-Newton search.
     random_state : int, RandomState or None
-        Sampling of rows.
+        Seed for the sampling of rows.
     callback : function of one record, optional
-        Called after each iteration with its record, the one that `history_` will hold; it stops
-        the search by raising StopIteration.
+        Called after each iteration with its record of `history_`. Raising StopIteration ends the
+        search.
 
     Attributes
     ----------
     kernel_ : LearnedKernel
     alignment_ : float
-        Centred alignment of `kernel_` on the training rows; it is not what was maximised.
+        Centred alignment of `kernel_` on the training rows; it is not the optimised criterion.
     history_ : list of dict
         One record per iteration: the criterion with its prior (objective) and the noise.
     objective_ : float
-        The criterion with its prior at the end; `noise_` is the noise that goes with it.
+        The final criterion with its prior; `noise_` is the noise at the same point.
     weights_ : array
-        The weights of the kernels of `kernel_`.
+        The weights of the kernels in `kernel_`.
     converged_ : bool
         Whether the search ended before `max_iter`.
     n_iter_ : int
     growth_ : list of dict
-        With `max_kernels` one record per kernel tried: the kernel, the criterion after it
-        (objective), weights and noise. Empty without.
+        With `max_kernels`, one record per kernel tried: the kernel, the criterion after it
+        (objective), weights and noise. Otherwise empty.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class ContinuousEvidence(Learner):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 3))
     >>> learner = ContinuousEvidence().fit(X, np.sin(2 * X[:, 0]))
-    >>> learner.kernel_.kernels[0].sigma[1:]  # the other features are switched off
+    >>> learner.kernel_.kernels[0].sigma[1:]  # the other features have no relevance
     array([inf, inf])
     """
 
@@ -138,8 +139,8 @@ class ContinuousEvidence(Learner):
         return self._learn(X, target, feature_names, simpler.point_ if alike else None)
 
     def _searches(self) -> str | None:
-        """What is searched, and by which criterion: two that agree may start from each other."""
-        # Which families a sum grows of is not known before.
+        """Identifies the search: learners with equal values may start from each other's result."""
+        # With max_kernels, the families of the sum are not known in advance.
         return f"{self.criterion} {self.family!r}" if self.max_kernels is None else None
 
     def for_folds(self) -> ContinuousEvidence:
@@ -174,7 +175,7 @@ class ContinuousEvidence(Learner):
             start = common or self._common(ground, X_rows, T_rows, rng)
             if not alone:
                 start = replace(start, z=[ground.untied(f, z) for f, z in enumerate(start.z)])
-            # A step costs the cube of the rows: a part of them comes near first.
+            # A step costs the cube of the rows, so that smaller samples come first.
             for size in halvings(len(X_rows)):
                 start = on(size).minimise(start, self.max_iter)
         descent = on(len(X_rows))
@@ -182,8 +183,8 @@ class ContinuousEvidence(Learner):
         point = descent.minimise(start, self.max_iter)
         if not target.centred.any():
             warnings.warn(
-                "All labels are equal: there is nothing to learn a kernel from, and the one "
-                "returned is arbitrary.",
+                "All labels are equal: no kernel can be learned, and the returned kernel is "
+                "arbitrary.",
                 AlignmentWarning,
                 stacklevel=find_stack_level(),
             )
@@ -208,7 +209,7 @@ class ContinuousEvidence(Learner):
         )
 
     def _descent(self, ground: Ground, X: Array, target: Target, prior: float) -> Descent:
-        """The criterion on some rows, of the tied families where the prior is infinite."""
+        """The criterion on some rows; with tied families if the prior is infinite."""
         tied = np.isinf(prior)
         families = ground.tied if tied else ground.families
         spaces = ground.tied_spaces if tied else ground.spaces
@@ -218,18 +219,20 @@ class ContinuousEvidence(Learner):
         return Descent(criterion, families, spaces, columns, 0.0 if tied else prior)
 
     def _common(self, ground: Ground, X: Array, target: Target, rng: np.random.Generator) -> Point:
-        """Tied parameters: the best of a scan on a few rows, and a local search from there."""
-        rows = rows_in_proportion(target, FEW_ROWS, rng)
+        """Tied parameters: the best of a scan on a few rows, then a local search."""
+        rows = rows_in_proportion(target, SCAN_ROWS, rng)
         few = self._descent(ground, X[rows], target.rows(rows), np.inf)
         scans = [
-            space.scan[np.linspace(0, len(space.scan) - 1, min(TRIED, len(space.scan))).astype(int)]
+            space.scan[
+                np.linspace(0, len(space.scan) - 1, min(SCAN_VALUES, len(space.scan))).astype(int)
+            ]
             for space in ground.tied_spaces
         ]
         point = Point(
-            [scan[len(scan) // 2] for scan in scans], np.zeros(len(scans)), np.log(FIRST_NOISE)
+            [scan[len(scan) // 2] for scan in scans], np.zeros(len(scans)), np.log(SCAN_NOISE)
         )
         for f, scan in enumerate(scans):
-            # One family after the other: their product would be many points.
+            # The families are scanned one after the other: their product has too many points.
             tried = [replace(point, z=[*point.z[:f], z, *point.z[f + 1 :]]) for z in scan]
             point = tried[int(np.argmin([few.value(p) for p in tried]))]
         return few.minimise(point, TIED_ITERATIONS)
@@ -237,7 +240,7 @@ class ContinuousEvidence(Learner):
     def _grown(
         self, ground: Ground, X: Array, target: Target, rng: np.random.Generator
     ) -> tuple[Ground, Point, list[dict[str, Any]]]:
-        """Families of the sum that the greedy loop found, their tied kernels, and its records."""
+        """Families of the sum found by the greedy loop, their tied kernels, and the records."""
         rows = rows_in_proportion(target, GROWTH_ROWS, rng)
         few = self._descent(ground, X[rows], target.rows(rows), np.inf)
         path = RidgeGrowth(
@@ -245,12 +248,12 @@ class ContinuousEvidence(Learner):
         )
         records: list[dict[str, Any]] = []
         assert self.max_kernels is not None
-        gain = GAIN / (few.criterion.total * target.values.shape[1])
+        gain = MIN_GAIN / (few.criterion.total * target.values.shape[1])
         settings = Settings(T=self.max_kernels, theta=gain, callback=records.append)
         grow(path, few.spaces, settings)
         atoms, point = path.atoms, path.point
         if len(records) > 1 and records[-2]["objective"] - records[-1]["objective"] <= gain:
-            # The loop ends with a kernel that did not bring enough.
+            # The last kernel of the loop did not gain enough.
             atoms, point = path.before()
         return ground.only([f for f, _ in atoms]), point, records
 
@@ -275,9 +278,9 @@ class ContinuousEvidence(Learner):
 
 
 def halvings(n: int) -> list[int]:
-    """n/2, n/4, ... in ascending order, down to FEWEST rows."""
+    """n/2, n/4, ... in ascending order, down to MIN_ROWS rows."""
     sizes: list[int] = []
-    while n >= 2 * FEWEST:
+    while n >= 2 * MIN_ROWS:
         n //= 2
         sizes.insert(0, n)
     return sizes

@@ -26,7 +26,7 @@ from kernalign.solvers.hull_search import HullSearch, RiskSettings
 
 
 class ContinuousRisk(Learner):
-    """Learn a convex combination of kernels of a family, and a machine, of least regularised risk.
+    """Learn a convex combination of kernels and a machine that minimise the regularised risk.
 
     min over K in the convex hull of {G(sigma)}, and over f, of
     C sum_i (y_i - f(x_i))^2 + |f|_K^2 = S(K), S(K) = y'(K + rho I)^-1 y, rho = 1/C.
@@ -38,55 +38,55 @@ class ContinuousRisk(Learner):
     Parameters
     ----------
     family : Family, default Gaussian()
-        The continuous set of kernels. Its box is part of the model: a large C drives bandwidths
-        to the lower end.
+        The continuous set of kernels. Its bounds are part of the model: a large C drives
+        bandwidths to the lower bound.
     C : float
-        Weight of the square loss; 1/C is the ridge parameter rho.
+        Weight of the squared loss; 1/C is the ridge parameter rho.
     solver : {"gradient", "dc"}
-        How each kernel is searched: a scan with refinement (one parameter) or quasi-Newton from
-        several starts; or, for Gaussian kernels with one bandwidth or one for each of at most
-        four features, a search that certifies its global maximum.
+        How each kernel is searched. "gradient" is a scan with refinement for one parameter, and
+        quasi-Newton from several starts for more. "dc" certifies the global maximum; it supports
+        Gaussian kernels with one bandwidth, or one for each of at most four features.
     start : {"best", "spread"}
-        Start from the best single kernel, or from five that are spread over the box.
+        Start from the best single kernel, or from five kernels spread over the bounds.
     corrective : bool
-        Optimise the weights of all kernels again after each addition: fewer kernels, far smaller
-        gaps. Off by default, as published.
+        Optimise the weights of all kernels again after each addition. This gives fewer kernels and
+        much smaller gaps. False is the published method.
     tol : float
-        Stop when the relative gap to the least risk of the hull is at most this.
+        Stop when the relative gap to the minimum risk over the convex hull is at most this.
     tol_fun : float
-        Stop when an iteration (with `corrective` five in a row) lowers S by a smaller share than
-        this.
+        Stop when an iteration (with `corrective`, five consecutive ones) lowers S by less than this
+        share.
     max_iter : int
-        The most iterations.
+        Maximum number of iterations.
     n_starts : int
-        Starts of the quasi-Newton search in each iteration, for several parameters.
+        Number of starts of the quasi-Newton search in each iteration, for several parameters.
     random_state : int, RandomState or None
-        Sampling of rows for the data's scale, and starts.
+        Seed for the sample that gives the data's scale, and for the starts.
     callback : function of one record, optional
         Called in each iteration with its record of `history_`. Raising StopIteration ends the
-        descent there. It sees the fit to all rows only, not the folds of a cross-validation.
-
+        search. The callback is called in the fit to all rows only, not in cross-validation folds.
     Attributes
     ----------
     kernel_ : LearnedKernel
         Normalised, as for every learner; `weights_` are the convex weights of its kernels.
     machine_ : DualModel
-        The machine f on the rows of `fit` and `kernel_`, in the units of the target: classes as
-        -1/+1, a response in the units in which the target holds it.
+        The machine f on the rows of `fit` and `kernel_`, in the units of the target: classes are
+        -1/+1; a response has the scaled units of the target.
     dual_coef_ : (n,) array, or (n, classes), of the n rows of positive weight
-        c of the machine on K itself, and `intercept_` its constant.
+        Coefficients c of the machine on K itself; `intercept_` is its constant.
     objective_ : float
         S(K).
     gap_ : float
-        (S - S*) / S is at most this: certified with ``solver="dc"``, else as good as the search.
+        Upper bound of (S - S*) / S. It is certified with ``solver="dc"``; otherwise it is only as
+        reliable as the search.
     converged_ : bool
         Whether `gap_` is at most `tol`.
     n_iter_ : int
     rho_ : float
     history_ : list of dict
         One record per iteration: S (objective), gap, the kernel found (kernel, sigma), the step
-        lambda taken towards it, the number of kernels with at least 1e-3 of the largest weight
-        before it, jitter added to the diagonal, and, in the last, why it stopped (stop).
+        lambda towards it, the number of kernels with at least 1e-3 of the largest weight before
+        it, the jitter added to the diagonal, and, in the last record, why it stopped (stop).
 
     Examples
     --------
@@ -149,7 +149,7 @@ class ContinuousRisk(Learner):
         values: Array,
         feature_names: Sequence[str] | None = None,
     ) -> Iterator[Learned]:
-        """`learn` at each C of ascending `values`, from the kernels of the one before."""
+        """`learn` at each C of ascending `values`, started from the kernels of the previous C."""
         found = []
         for learned in self._along(X, target, values, feature_names):
             yield learned
@@ -170,7 +170,7 @@ class ContinuousRisk(Learner):
         found = Descent([])
         for C in values:
             risk.set_rho(1 / float(C))
-            # Several BLAS threads are slower than one on thin products and small factorisations.
+            # One BLAS thread is faster than several for thin products and small factorisations.
             with blocks_in_threads():
                 found = descend(search, risk, found.atoms, callback)
                 learned = self._learned(search, risk, found, target, mean)
@@ -197,7 +197,7 @@ class ContinuousRisk(Learner):
         target: Target,
         mean: Array,
     ) -> Learned:
-        """The normalised kernel, and the machine that predicts the same with it as f with K."""
+        """The normalised kernel, and the machine that gives the same predictions with it."""
         size, alignment = size_and_alignment(risk.K.copy(), target)
         weights = np.array([atom.weight for atom in found.atoms])
         weights /= weights.sum()
@@ -222,11 +222,11 @@ class ContinuousRisk(Learner):
         )
 
     def _warn(self, learned: Sequence[Learned]) -> None:
-        """One warning for all problems of a path that stopped early, and one for jitter."""
+        """Warn once if some problems of a path did not converge, and once for jitter."""
         jitter = max((one.history[-1]["jitter"] for one in learned), default=0.0)
         if jitter > 0:
             warnings.warn(
-                f"K + I/C is singular to rounding: {jitter:.1e} was added to its diagonal.",
+                f"K + I/C is numerically singular: {jitter:.1e} was added to its diagonal.",
                 ConvergenceWarning,
                 stacklevel=find_stack_level(),
             )

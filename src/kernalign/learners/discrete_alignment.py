@@ -33,35 +33,35 @@ from kernalign.kernels.together import KernelsOnRows
 from kernalign.learners.base import Learned
 from kernalign.learners.finite import FiniteLearner
 
-#: Relative gap from which on the weights are computed again from the Gram matrices themselves.
-EXACT = 1e-10
-#: Relative gap above which the answer is not called optimal.
+#: Relative gap above which the weights are computed again from the Gram matrices themselves.
+MAX_PRODUCT_GAP = 1e-10
+#: Relative gap above which the solution is not considered optimal.
 TOLERANCE = 1e-8
-#: |K_c|^2 / (tr K)^2 below which centring leaves inner products fewer than ten digits.
-CANCELLED = 1e-5
-#: Weights of unit kernels below this share of the largest are what rounding left of zero.
+#: |K_c|^2 / (tr K)^2 below which centring leaves inner products less than ten correct digits.
+MIN_CENTRED_SHARE = 1e-5
+#: Weights of unit kernels below this share of the largest are rounding errors of zero.
 NEGLIGIBLE = 1e-12
-#: Side of the tiles of Gram matrices that are factored one after the other.
+#: Side of the tiles of Gram matrices that are factorised in turn.
 TILE = 64
 
 
 class DiscreteAlignment(FiniteLearner):
     """argmax_{mu >= 0, |mu| = 1} F(sum_m mu_m K_m), F the centred alignment with the labels.
 
-    The method alignf of Cortes, Mohri and Rostamizadeh (2010). The weights found do not depend on
-    the order of the kernels, and the combination found does not depend on their scale. No n x n
-    matrix is stored.
+    The method alignf of Cortes, Mohri and Rostamizadeh (2010). The weights do not depend on the
+    order of the kernels, and the combination does not depend on their scale. No n x n matrix is
+    stored.
 
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices, X is one column of row indices.
     joint : bool
-        Weigh all kernels together. False is the authors' align: mu_m proportional to the alignment
-        of K_m by itself, which depends on the scale of the kernels.
+        Optimise all weights jointly. False is the method align of the same authors: mu_m is
+        proportional to the alignment of K_m alone, which depends on the scale of the kernels.
     normalize : {"none", "trace", "variance"}
-        Divide each kernel by 1, its mean diagonal, or its mean diagonal after centring. It changes
-        nothing but the meaning of `weights_` where `joint` is true.
+        Divide each kernel by 1, its mean diagonal, or its mean diagonal after centring. If `joint`
+        is true, this only changes the meaning of `weights_`.
 
     Attributes
     ----------
@@ -73,16 +73,16 @@ class DiscreteAlignment(FiniteLearner):
     objective_ : float
         `alignment_`.
     gap_ : float
-        1 - alignment_ / upper, where no weights can align better than `upper`. 0 for align, whose
-        weights are a formula and optimise nothing.
+        1 - alignment_ / upper, where `upper` bounds the alignment of all weights. 0 for align,
+        whose weights are given by a formula.
     converged_ : bool
         Whether `gap_` is at most 1e-8.
     n_iter_ : int
     history_ : list of dict
         One record per attempt: the alignment (objective), the bound `upper`, their relative `gap`,
-        the residual `kkt` of the optimality conditions, and whether inner products ("products") or
-        a factor of the Gram matrices ("factor") determined the weights. The alignment alone for
-        align.
+        the residual `kkt` of the optimality conditions, and whether the weights were computed from
+        inner products ("products") or from a factor of the Gram matrices ("factor"). For align, the
+        alignment only.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class DiscreteAlignment(FiniteLearner):
         if gap > TOLERANCE:
             warnings.warn(
                 f"alignf stopped at a relative gap of {gap:.1e} to the best alignment, above "
-                f"{TOLERANCE:g}: some kernels are too alike for their weights to be told apart.",
+                f"{TOLERANCE:g}: some kernels are too similar to determine their weights.",
                 ConvergenceWarning,
                 stacklevel=find_stack_level(),
             )
@@ -136,18 +136,18 @@ class DiscreteAlignment(FiniteLearner):
         )
 
     def _unaligned(self, sizes: Sizes) -> Learned:
-        """Equal weights, and a warning that says why."""
+        """Equal weights, with a warning that gives the reason."""
         if sizes.vanishing.all():
             sizes.warn_if_constant()
         else:
             warnings.warn(
-                "No kernel of the list is aligned with the labels: all are given the same weight.",
+                "No kernel of the list is aligned with the labels: all kernels get equal weights.",
                 AlignmentWarning,
                 stacklevel=find_stack_level(),
             )
         M = len(sizes.kernels)
         mu = np.full(M, 1 / np.sqrt(M))
-        # Every combination has alignment zero, so these weights are as good as any.
+        # Every combination has alignment zero, so equal weights are as good as any.
         record = {"iteration": 1, "objective": 0.0}
         if self.joint:
             record |= {"upper": 0.0, "gap": 0.0, "kkt": 0.0}
@@ -166,8 +166,8 @@ class UnitProblem:
     """max_{u >= 0} a'u / sqrt(u'Mu) over kernels with |K_c| = 1, and a target of norm one.
 
     used : (m,) positions of the kernels that are not constant on the rows;  norms : their |K_c|.
-    M : (m, m) inner products;  a : (m,) alignments of the kernels by themselves.
-    factor : (r, m + 1) array [R, b] with M = R'R and a = R'b, where that is known.
+    M : (m, m) inner products;  a : (m,) alignments of the single kernels.
+    factor : (r, m + 1) array [R, b] with M = R'R and a = R'b, if it is known.
     """
 
     used: IntArray
@@ -177,7 +177,7 @@ class UnitProblem:
     factor: Array | None = None
 
     def solve(self) -> Array:
-        """u of largest alignment, as far as the numbers given determine it."""
+        """u of largest alignment, as far as the given numbers determine it."""
         try:
             if self.factor is None:
                 u = best_weights(self.M, self.a)
@@ -187,7 +187,7 @@ class UnitProblem:
         except RuntimeError:
             u = np.zeros(len(self.a))
         u = np.where(u > NEGLIGIBLE * u.max(), u, 0.0)
-        # Where the solver gave up, align's weights are feasible, and certified like any.
+        # If the solver failed, the weights of align are feasible and are certified like any others.
         return u if u.any() else self.a
 
     def certificate(self, u: Array) -> dict[str, float]:
@@ -196,7 +196,7 @@ class UnitProblem:
         For w >= 0 and M = R'R: a'w = (a - Mu)'w + (Ru)'(Rw), and |w| <= |Rw| because the inner
         products of positive semidefinite matrices are not negative. So
         F(w) = a'w / |Rw| <= |(a - Mu)_+| + |Ru|, and F(w) <= |Ru| / t where Mu >= t a.
-        All sums have terms of one sign: the bounds hold to rounding however alike the kernels are.
+        All sums have terms of one sign, so the bounds hold to rounding even for similar kernels.
         """
         # The scale of u with the smallest (u'Mu - 2 u'a).
         u = u * (self.a @ u) / (u @ self.M @ u)
@@ -221,13 +221,13 @@ class UnitProblem:
         """mu of the kernels K_m / s_m, |mu| = 1, from the weights u of unit kernels."""
         mu = np.zeros(len(scales))
         mu[self.used] = u / self.norms * scales[self.used]
-        # Scaled before they are squared, which might underflow.
+        # Scaling before squaring avoids underflow.
         mu /= mu.max()
         return mu / np.linalg.norm(mu)
 
 
 class Rows:
-    """The dictionary on given rows: where the numbers of a `UnitProblem` come from."""
+    """The dictionary on given rows; computes the numbers of a `UnitProblem`."""
 
     def __init__(self, kernels: Sequence[FamilyMember], X: Array, target: Target, sizes: Sizes):
         self.kernels, self.X, self.target = kernels, X, target
@@ -236,23 +236,23 @@ class Rows:
         self.raw = target.total * sizes.diagonals[self.used]
 
     def problem(self) -> UnitProblem | None:
-        """From inner products if centring left them their digits; None where nothing is aligned."""
+        """From inner products if centring left them accurate; None if no kernel is aligned."""
         size = self.target.norm
         if not self.used.size or size == 0:
             return None
         squares = np.diag(self.products.between)[self.used]
-        if (squares < CANCELLED * self.raw**2).any():
+        if (squares < MIN_CENTRED_SHARE * self.raw**2).any():
             found = self.factored_problem()
         else:
             norms = np.sqrt(squares)
             M = self.products.between[np.ix_(self.used, self.used)] / norms / norms[:, None]
             a = self.products.with_target[self.used] / norms / size
-            # <K_c, Khat*_c> >= 0 for positive semidefinite K: less is rounding.
+            # <K_c, Khat*_c> >= 0 for positive semidefinite K: negative values are rounding errors.
             found = UnitProblem(self.used, norms, M, np.maximum(a, 0.0))
         return found if found.a.any() else None
 
     def factored_problem(self) -> UnitProblem:
-        """From a factor of the centred Gram matrices, which squares no condition number."""
+        """From a factor of the centred Gram matrices; this does not square the condition number."""
         R = centred_factor([self.kernels[m] for m in self.used], self.X, self.target)
         norms = np.linalg.norm(R, axis=0)
         R = R / norms
@@ -261,14 +261,14 @@ class Rows:
 
 
 def alignf(problem: UnitProblem, rows: Rows) -> tuple[UnitProblem, Array, list[dict[str, Any]]]:
-    """The problem solved, its weights u, and the certificate of each attempt.
+    """The solved problem, its weights u, and the certificate of each attempt.
 
-    Inner products are cheap, but they square the condition number of kernels that are alike: where
-    the certificate shows that it matters, the Gram matrices are factored instead.
+    Inner products are cheap but square the condition number of similar kernels. If the certificate
+    shows a loss of accuracy, the Gram matrices are factorised instead.
     """
     u = problem.solve()
     history: list[dict[str, Any]] = [_record(problem, u, 1)]
-    if history[-1]["gap"] > EXACT and problem.factor is None:
+    if history[-1]["gap"] > MAX_PRODUCT_GAP and problem.factor is None:
         problem = rows.factored_problem()
         u = min(problem.solve(), u, key=lambda w: problem.certificate(w)["gap"])
         history.append(_record(problem, u, 2))
@@ -284,15 +284,15 @@ def centred_factor(kernels: Sequence[FamilyMember], X: Array, target: Target) ->
     """R with R'R = [vec K_1c, ..., vec K_mc, vec Khat*_c]' [the same], without forming products.
 
     The QR factorisation of the n^2 x (m + 1) matrix of centred Gram matrices, tile by tile: the
-    factor of two stacked matrices is the factor of their stacked factors. A first pass finds the
-    row means, so that each entry is centred before anything is squared.
+    factor of two stacked matrices is the factor of their stacked factors. A first pass computes the
+    row means, so that each entry is centred before it is squared.
     """
     n, m = len(X), len(kernels)
     weight, root = target.weight, np.sqrt(target.weight)
     on_rows = KernelsOnRows(kernels, X)
 
     def tiles(rows: slice) -> Iterator[tuple[slice, Array]]:
-        """Columns on and right of the diagonal, and the kernels there; room for the target."""
+        """Tiles on and right of the diagonal, with the kernels there and space for the target."""
         for start in range(rows.start, n, TILE):
             columns = slice(start, min(start + TILE, n))
             tile = np.empty((m + 1, rows.stop - rows.start, columns.stop - columns.start))
@@ -300,7 +300,7 @@ def centred_factor(kernels: Sequence[FamilyMember], X: Array, target: Target) ->
             yield columns, tile
 
     def row_sums(rows: slice) -> Array:
-        """The share of these tiles and their mirror images, from the first of the rows on."""
+        """The contribution of these tiles and their mirror images to the row sums."""
         sums = np.zeros((m, n))
         for columns, tile in tiles(rows):
             sums[:, rows] += tile[:m] @ weight[columns]
@@ -314,7 +314,7 @@ def centred_factor(kernels: Sequence[FamilyMember], X: Array, target: Target) ->
             for K, mean, total in zip(tile[:m], means, grand, strict=True):
                 centre_block(K, mean[rows], mean[columns], float(total))
             tile[m] = target.centred[rows] @ target.centred[columns].T
-            # Tiles off the diagonal stand for their mirror images too.
+            # Tiles off the diagonal also represent their mirror images.
             tile *= np.sqrt(1.0 if columns == rows else 2.0) * root[rows, None] * root[columns]
             R = _triangle(R, tile.reshape(m + 1, -1).T)
         return R
@@ -330,6 +330,6 @@ def centred_factor(kernels: Sequence[FamilyMember], X: Array, target: Target) ->
 
 
 def _triangle(R: Array, below: Array) -> Array:
-    """The QR factor of two matrices on top of each other."""
+    """The QR factor of two vertically stacked matrices."""
     triangle: Array = np.asarray(np.linalg.qr(np.concatenate([R, below]), mode="r"))
     return triangle

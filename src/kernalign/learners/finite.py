@@ -1,7 +1,7 @@
-"""What the learners over a finite set of kernels share: the dictionary and its Gram matrices.
+"""Shared code of the learners over a finite set of kernels: the dictionary and its Gram matrices.
 
-A dictionary is a list of kernels (`Gaussian().at(1.0)`, `Gaussian().grid(1e-3, 1e3, 50)`), or of
-Gram matrices. With Gram matrices X holds row numbers: one column, the row of each object in them.
+A dictionary is a list of kernels (`Gaussian().at(1.0)`, `Gaussian().grid(1e-3, 1e3, 50)`) or of
+Gram matrices. With Gram matrices, X is one column of row indices into them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernalign.learners.base import Learner
 
 
 class FiniteLearner(Learner):
-    """Base of learners that weight the kernels of a given list."""
+    """Base of learners that compute weights for a given list of kernels."""
 
     kernels: Any
 
@@ -28,7 +28,7 @@ class FiniteLearner(Learner):
         feature_names: Sequence[str] | None,
         weight: Array,
     ) -> list[FamilyMember]:
-        """The kernels, checked and resolved on these rows; those of one family share it."""
+        """The kernels, validated and resolved on these rows; members of one family share it."""
         owner = type(self).__name__
         given = self.kernels
         if not isinstance(given, Sequence | np.ndarray) or isinstance(given, str) or not len(given):
@@ -41,7 +41,7 @@ class FiniteLearner(Learner):
                 kernel, FamilyMember
             ):
                 raise ValueError(
-                    f"The 'kernels' parameter of {owner} must hold kernels, such as "
+                    f"The 'kernels' parameter of {owner} must contain kernels, such as "
                     f"Gaussian().at(1.0), or Gram matrices. Got {kernel!r} at position {position}."
                 )
         kernels = [
@@ -63,6 +63,6 @@ def _check_sizes(owner: str, matrices: Sequence[GramMatrix]) -> None:
     sizes = {len(m.matrix) for m in matrices}
     if len(sizes) > 1:
         raise ValueError(
-            f"The Gram matrices in the 'kernels' parameter of {owner} must have one size. "
+            f"The Gram matrices in the 'kernels' parameter of {owner} must all have the same size. "
             f"Got sizes {sorted(sizes)}."
         )

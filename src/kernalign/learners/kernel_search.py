@@ -82,26 +82,27 @@ SIZES = {
 
 
 class KernelSearch(Learner):
-    """Find the families, relevances and weights of a kernel by evidence, from simple to rich.
+    """Search families, relevances and weights of a kernel by evidence, from simple to complex.
 
-    What `KernelClassifier()` and `KernelRegressor()` learn their kernel with. Each family is tried
-    with one bandwidth, the best with one relevance for each feature, and sums of them while the
-    evidence of a Gaussian process gains enough. For classes, leave-one-out predictions have a say.
-    Columns are taken in units of their own: multiplying a column by a number changes nothing.
+    `KernelClassifier()` and `KernelRegressor()` learn their kernel with this search. It first fits
+    each family with one bandwidth, then the best families with one relevance per feature, then sums
+    of kernels, as long as the evidence of a Gaussian process rises enough. For classification,
+    leave-one-out predictions are also used. Columns are scaled to their own units, so multiplying a
+    column by a constant changes nothing.
 
     Parameters
     ----------
     families : sequence of Family, optional
         The families to search, with `ard=True`: any of `Linear`, `Additive`, `Gaussian`, `Matern`
-        and `Laplacian`, which is also the default.
+        and `Laplacian`. The default is all of them.
     prior : float
-        Strength of the prior that features matter alike.
+        Strength of the prior that all features are equally relevant.
     max_kernels : int
-        Kernels in a sum.
+        Maximum number of kernels in a sum.
     effort : {"full", "quick"}
-        "quick" looks at fewer rows and takes fewer steps.
+        "quick" uses fewer rows and fewer steps.
     random_state : int, RandomState or None
-        Sampling of rows.
+        Seed for the sampling of rows.
 
     Attributes
     ----------
@@ -109,17 +110,17 @@ class KernelSearch(Learner):
     noise_ : float
         Variance of the noise, in units of the kernel's mean diagonal.
     units_ : Units
-        Of the columns.
+        Units of the columns.
     rows_ : array
-        Positions of the rows that were looked at.
+        Positions of the rows that the search used.
     alignment_ : float
-        Centred alignment of `kernel_` on the rows that chose it; it is not what was maximised.
+        Centred alignment of `kernel_` on the rows that selected it; it is not optimised.
     objective_ : float
         Evidence of the kernel in nats, with the prior.
     history_ : list of dict
-        One record for each kernel on the way: `stage` ("tied", "relevant" or "sum"), `kernel`,
-        `noise`, `objective`, and the `score` of those that were compared in the end. The last
-        one, of the stage "chosen", is the kernel that was taken.
+        One record per kernel on the path: `stage` ("tied", "relevant" or "sum"), `kernel`, `noise`,
+        `objective`, and the `score` of those that were compared at the end. The last record, of the
+        stage "chosen", is the selected kernel.
 
     Examples
     --------

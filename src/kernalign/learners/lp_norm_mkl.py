@@ -25,9 +25,9 @@ from kernalign.solvers.lp_norm_problem import Iterate, LpNormProblem
 from kernalign.solvers.lp_norm_solvers import ANY_NORM, SIMPLEX, SOLVERS
 from kernalign.solvers.svm import GAP
 
-#: The tightest gap asked of a machine: below it rounding takes over.
+#: Smallest gap that a machine is solved to: rounding errors dominate below it.
 SMALLEST_MACHINE_GAP = 1e-8
-#: Share of the whole gap that the machines may leave open before they are solved more tightly.
+#: Share of the total gap that the machines may cause before they are solved more accurately.
 MACHINE_SHARE = 0.2
 
 
@@ -36,10 +36,10 @@ class LpNormMKL(FiniteLearner):
 
     f(x) = sum_m <w_m, phi_m(x)> + b,   theta >= 0,   |theta|_p <= 1
 
-    The method of Kloft et al. (2011): a soft-margin machine on the kernel sum_m theta_m K_m,
-    learned together with the weights. p = 1 makes them sparse (the problem of Lanckriet et al.
-    2004, of SimpleMKL and of SILP), p = inf equal. More than two classes share the weights of one
-    machine for each class against the rest.
+    The method of Kloft et al. (2011): a soft-margin machine on the kernel sum_m theta_m K_m is
+    learned together with the weights. With p = 1 the weights are sparse (the problem of Lanckriet
+    et al. 2004, of SimpleMKL and of SILP); with p = inf they are equal. For more than two classes,
+    the one-vs-rest machines share the weights.
 
     Parameters
     ----------
@@ -47,34 +47,35 @@ class LpNormMKL(FiniteLearner):
     p : float in [1, inf]
         The norm of the weights.
     C : float
-        Weight of the sum of the losses, as in scikit-learn's SVC. Not comparable between p.
+        Weight of the sum of the losses, as in scikit-learn's SVC. Values for different p are not
+        comparable.
     solver : {"newton", "alternating", "reduced-gradient", "cutting-plane"}
-        All reach the same optimum. "newton" uses second derivatives and needs the fewest
-        machines; "alternating" is Kloft et al.'s closed form; "reduced-gradient" (SimpleMKL) and
-        "cutting-plane" (SILP, stabilised) are for p = 1.
+        All reach the same optimum. "newton" uses second derivatives and solves the fewest machines.
+        "alternating" is the closed form of Kloft et al. "reduced-gradient" (SimpleMKL) and
+        "cutting-plane" (SILP, stabilised) need p = 1.
     normalize : {"none", "trace", "variance"}
         Divide each kernel by 1, by tr K / n (with p = 1 the QCQP of Lanckriet et al.), or by
         tr K_c / n (Kloft et al.).
     tol : float
-        Relative duality gap (P - D) / P of the whole problem at which to stop.
+        Stop when the relative duality gap (P - D) / P of the whole problem is at most this.
     weight_tol : float
-        Relative weight gap (|q|_{p*} - theta'q) / |q|_{p*} at which to stop: where the losses
-        dwarf the norms, any weights have a small gap.
+        Stop when the relative weight gap (|q|_{p*} - theta'q) / |q|_{p*} is at most this. If the
+        losses dominate the norms, the duality gap alone is small for any weights.
     max_iter : int
-        The most rounds.
+        Maximum number of rounds.
     float32 : bool
-        Store the Gram matrices in single precision: half the memory.
+        Store the Gram matrices in single precision, which halves the memory.
 
     Attributes
     ----------
     kernel_ : LearnedKernel
-        Normalised; `machine_` holds the machine for it.
+        Normalised; `machine_` is the machine for it.
     weights_ : (M,) array
         theta, for the kernels divided by `scales_`.
     dual_coef_ : (n,) array, or (n, classes), of the n rows of positive weight
-        beta of the machine on sum_m theta_m K_m / scales_m, and `intercept_` its bias.
+        Coefficients beta of the machine on sum_m theta_m K_m / scales_m; `intercept_` is its bias.
     objective_ : float
-        P; `gap_` and `weight_gap_` say how far from the optimum it may be.
+        P; `gap_` and `weight_gap_` bound its distance from the optimum.
     converged_ : bool
         Whether both tolerances were met.
     n_iter_ : int
@@ -135,15 +136,15 @@ class LpNormMKL(FiniteLearner):
         values: Array,
         feature_names: Sequence[str] | None = None,
     ) -> Iterator[Learned]:
-        """`learn` at each C, from the weights of the one before.
+        """`learn` at each C, started from the weights of the previous C.
 
-        Where the machines of the one before, scaled, are optimal already, they are taken.
+        If the scaled machines of the previous C are already optimal, they are reused.
         """
         self._check()
         if not target.classes:
             raise ValueError(
-                "LpNormMKL minimises the hinge loss, which needs classes. Got a numeric response "
-                "instead: RidgeMKL learns kernel weights for regression."
+                "LpNormMKL minimises the hinge loss, which needs classes. Got a numeric response: "
+                "use RidgeMKL for regression."
             )
         Y = target.signs
         kernels = self.dictionary(X, feature_names, target.weight)
@@ -162,11 +163,11 @@ class LpNormMKL(FiniteLearner):
                 alignment = size_and_alignment(found.K.copy(), target)[1]
             learned = self._learned(stack, found, kernel, alignment, history)
             yield learned
-            # What libsvm could not do in time it cannot do with a larger C either.
+            # If libsvm did not converge at this C, it will not at a larger one.
             last, libsvm = found, problem.libsvm
 
     def _start(self, problem: LpNormProblem, last: Iterate | None) -> Iterate:
-        """The last problem's solution where it solves this one, else machines at its weights."""
+        """The previous solution if it solves this problem, otherwise machines at its weights."""
         if last is None:
             return problem.evaluate(problem.uniform)
         guess = problem.continued(last)
@@ -177,7 +178,7 @@ class LpNormMKL(FiniteLearner):
     def _solve(
         self, problem: LpNormProblem, start: Iterate
     ) -> tuple[Iterate, list[dict[str, Any]]]:
-        """Rounds of the solver until both gaps are closed."""
+        """Run rounds of the solver until both gaps are closed."""
         best = start
         history: list[dict[str, Any]] = []
         rounds = SOLVERS[self.solver](problem, start)
@@ -196,7 +197,7 @@ class LpNormMKL(FiniteLearner):
                 return now, history
             best = now if now.primal < best.primal else best
             if now.machine_gap > MACHINE_SHARE * now.gap:
-                # No change of the weights can repair what the machines leave open.
+                # The remaining gap is due to the machines, not to the weights.
                 problem.machine_gap = max(problem.machine_gap / 10, SMALLEST_MACHINE_GAP)
         remedy = "Raise 'max_iter'."
         if self.solver != "newton":
@@ -221,7 +222,7 @@ class LpNormMKL(FiniteLearner):
         alignment: float,
         history: list[dict[str, Any]],
     ) -> Learned:
-        """The kernel normalised, and the machine for it."""
+        """The normalised kernel and its machine."""
         beta: Any = found.beta
         bias: Any = np.array([machine.bias for machine in found.machines])
         if beta.shape[1] == 1:

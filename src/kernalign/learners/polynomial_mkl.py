@@ -4,8 +4,8 @@ min_mu F(mu) = <Y, (K_mu + rho W^-1)^-1 Y>,   K_mu = (sum_k mu_k K_k / s_k)^d el
 over mu = mu0 + x with x >= 0 and |x|_p <= radius.
 
 With T = sum_k mu_k K_k / s_k and alpha = (K_mu + rho W^-1)^-1 Y the gradient is
-dF/dmu_k = -d <alpha alpha' o T^(d-1), K_k / s_k> <= 0. F is not convex for d >= 2: what can be
-proved is that mu is stationary, st(mu) = max_{mu'} (mu - mu')'dF/dmu = 0.
+dF/dmu_k = -d <alpha alpha' o T^(d-1), K_k / s_k> <= 0. F is not convex for d >= 2: it can only be
+proved that mu is stationary, st(mu) = max_{mu'} (mu - mu')'dF/dmu = 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kernalign.kernels.power_of_sum import PowerOfSum
 from kernalign.learners.ridge_mkl import RidgeLearner
 from kernalign.solvers.ridge_weights import Fit, RidgeProblem, Solution
 
-#: Share of F that rounding may add to it.
+#: Relative rounding error of F.
 ROUNDING = 1e-13
 
 
@@ -32,30 +32,30 @@ class PolynomialMKL(RidgeLearner):
     """min_mu <Y, (K_mu + I/C)^-1 Y>, K_mu = (sum_k mu_k K_k)^degree, |mu - mu0|_p <= radius.
 
     Kernel ridge regression with products of kernels (Cortes, Mohri and Rostamizadeh, 2009b).
-    One-stage: the machine is learned with the kernel. Classes are coded -1/+1; a response is
-    centred.
+    This is a one-stage learner: the machine is learned with the kernel. Classes are coded -1/+1; a
+    response is centred.
 
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices, X is one column of row indices.
     degree : int
-        1 is `RidgeMKL`.
+        Degree of the polynomial; 1 is `RidgeMKL`.
     p : {2, 1}
-        The norm of the weights: 2 uses all kernels, 1 a few.
+        Norm of the weights: 2 uses all kernels, 1 gives sparse weights.
     C : float
-        Weight of the square loss, 1/rho of the paper.
+        Weight of the squared loss, 1/rho in the paper.
     mu0 : float or (M,) array
-        The smallest weights allowed, from which their distance is measured.
+        Lower bound of the weights, and the centre of the norm constraint.
     radius : float
-        How far from mu0 the weights may be (the paper's Lambda).
+        Largest distance of the weights from mu0 (the paper's Lambda).
     tol : float
-        Stop when the stationarity measure st(mu) is this share of the objective.
+        Stop when the stationarity measure st(mu) is at most this share of the objective.
     max_iter : int
     normalize : {"none", "trace", "variance"}
         Divide each kernel by 1, its mean diagonal, or its mean diagonal after centring.
     float32 : bool
-        Store Gram matrices in single precision: half the memory.
+        Store Gram matrices in single precision, which halves the memory.
 
     Attributes
     ----------
@@ -66,11 +66,11 @@ class PolynomialMKL(RidgeLearner):
     weights_ : (M,) array
         mu, for the kernels divided by `scales_`.
     dual_coef_ : (n,) array, or (n, classes), of the n rows of positive weight
-        alpha of the machine on K_mu, and `intercept_` its constant.
+        Coefficients alpha of the machine on K_mu; `intercept_` is its constant.
     objective_ : float
         F(mu).
     gap_ : float
-        st(mu) / F(mu), zero where mu is stationary; `converged_` says whether it is below tol.
+        st(mu) / F(mu), zero if mu is stationary; `converged_` is whether it is below `tol`.
     n_iter_ : int
     history_ : list of dict
         Objective, gap and step of each iteration.
@@ -140,8 +140,8 @@ def projected_gradient(
 ) -> Solution:
     """mu <- mu0 + Pi(mu - mu0 - eta dF), Pi the Euclidean projection, until mu is stationary.
 
-    eta is halved until F falls below its quadratic bound; the next one is first taken from the
-    change of the gradient along the step (Barzilai and Borwein).
+    eta is halved until F is below its quadratic bound. The next initial step is computed from the
+    change of the gradient along the previous one (Barzilai and Borwein).
     """
     T, fit = _evaluate(stack, problem, degree, mu)
     slope = _gradient(stack, degree, T, fit)
@@ -173,7 +173,7 @@ def projected_gradient(
 def project(x: Array, problem: RidgeProblem) -> Array:
     """The nearest point of x >= 0, |x|_p <= radius.
 
-    Clipping and rescaling, as published, is that for p = 2 only.
+    Clipping and rescaling, as published, gives this point only for p = 2.
     """
     x, radius = np.maximum(x, 0.0), problem.radius
     if problem.p == 2:
@@ -187,7 +187,7 @@ def project(x: Array, problem: RidgeProblem) -> Array:
 
 def _evaluate(stack: GramStack, problem: RidgeProblem, degree: int, mu: Array) -> tuple[Array, Fit]:
     T = stack.combine(mu)
-    # An overflow is reported by `fit`, with its cure.
+    # `fit` reports an overflow with a remedy.
     with np.errstate(over="ignore"):
         K = T**degree
     return T, problem.fit(K)
@@ -203,5 +203,5 @@ def _gradient(stack: GramStack, degree: int, T: Array, fit: Fit) -> Array:
     else:
         # A product of mixed precision would copy the whole stack.
         forms = np.array([np.einsum("ij,ij->", K, W) for K in stack.values])
-    # Not negative but for rounding: T^(d-1) o K_k is positive semidefinite.
+    # Non-negative up to rounding, because T^(d-1) o K_k is positive semidefinite.
     return -degree * np.maximum(forms, 0.0)

@@ -1,4 +1,4 @@
-"""A finite learner on the dictionary that another learner found."""
+"""Weights for the kernels that another learner found."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from kernalign.learners.uniform import UniformWeights
 
 
 class Reweighted(Learner):
-    """Kernels from one learner, their weights from another.
+    """Take the kernels of one learner and learn their weights with another.
 
-    Searching a continuous set finds which kernels matter; how to weight them is a question of its
-    own. The paper asks whether uniform weights on the kernels found would do as well.
+    A search over a continuous set finds the kernels; their weights are a separate question. The
+    paper asks, for example, whether uniform weights on these kernels would do as well.
 
     Parameters
     ----------
     dictionary : Learner, default ContinuousAlignment()
-        Whose kernels are taken.
+        The learner that finds the kernels.
     weights : learner over a finite set, default UniformWeights()
-        Who weights them; its `kernels` are set by this learner. Where it is a one-stage learner
-        its machine is used, and its C tuned.
+        The learner of the weights; its `kernels` are set by this class. If it is a one-stage
+        learner, its machine is used and its C tuned.
 
     Attributes
     ----------
-    kernel_, alignment_, history_, weights_, objective_, ... : of the weights' learner.
-    dictionary_ : the fitted learner whose kernels were taken.
+    kernel_, alignment_, history_, weights_, objective_, ... :
+        As for the learner of the weights.
+    dictionary_ : Learner
+        The fitted learner of the kernels.
 
     Examples
     --------
@@ -65,7 +67,7 @@ class Reweighted(Learner):
         return replace(learned, extra={**learned.extra, "dictionary_": found})
 
     def for_folds(self) -> Reweighted:
-        """A copy whose dictionary keeps what its learner chose, and whose learners call nobody."""
+        """A copy for folds; options selected by the dictionary are fixed, callbacks removed."""
         copy: Reweighted = super().for_folds()
         found = self.dictionary_ if hasattr(self, "dictionary_") else self._dictionary()
         copy.dictionary = found.for_folds()
@@ -90,7 +92,7 @@ class Reweighted(Learner):
     def _find(
         self, X: Array, target: Target, feature_names: Sequence[str] | None
     ) -> tuple[Learner, FiniteLearner]:
-        """The fitted dictionary, and the weights' learner with its kernels."""
+        """The fitted dictionary, and the learner of the weights with its kernels set."""
         found: Learner = clone(self._dictionary()).fit_target(X, target, feature_names)
         weights = clone(self._weights())
         weights.kernels = list(found.kernel_.kernels)

@@ -30,7 +30,7 @@ from kernalign.solvers.ridge_weights import (
 
 
 class RidgeLearner(FiniteLearner):
-    """What learners by kernel ridge regression share: the problem, the path, what is returned."""
+    """Shared code of the learners by kernel ridge regression: the problem and the path of C."""
 
     one_stage = True
     objective_name = "regularised square loss"
@@ -52,7 +52,7 @@ class RidgeLearner(FiniteLearner):
     def _kernel(
         self, stack: GramStack, mu: Array, target: Target
     ) -> tuple[LearnedKernel, float, float]:
-        """The learned kernel, the factor in it that normalised K_mu, and its alignment."""
+        """The learned kernel, its normalising factor relative to K_mu, and its alignment."""
 
     def learn(
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
@@ -77,8 +77,8 @@ class RidgeLearner(FiniteLearner):
         stack = GramStack(kernels, X, self.normalize, self.float32, target.weight)
         if not (stack.variances > VANISHING * stack.diagonals).any():
             warnings.warn(
-                "Every kernel is constant on the training rows: the machine can predict nothing "
-                "but a constant.",
+                "Every kernel is constant on the training rows: the machine can only predict a "
+                "constant.",
                 AlignmentWarning,
                 stacklevel=find_stack_level(),
             )
@@ -121,9 +121,9 @@ class RidgeLearner(FiniteLearner):
         owner = type(self).__name__
         if solution.fit.jitter > 0:
             warnings.warn(
-                f"{owner}: at C={C:g} the kernel matrix is not positive definite in floating "
-                f"point; {solution.fit.jitter:.1e} was added to its diagonal. A smaller C avoids "
-                "it.",
+                f"{owner}: at C={C:g} the kernel matrix is not numerically positive definite; "
+                f"{solution.fit.jitter:.1e} was added to its diagonal. A smaller C avoids this "
+                "problem.",
                 ConvergenceWarning,
                 stacklevel=find_stack_level(),
             )
@@ -131,7 +131,7 @@ class RidgeLearner(FiniteLearner):
             warnings.warn(
                 f"{owner} stopped at C={C:g} after {len(solution.history)} iterations with a "
                 f"relative gap of {solution.gap:.1e}, above tol={self.tol:g}. Raise max_iter, or "
-                "bring the kernels to one scale with normalize='trace'.",
+                "scale the kernels with normalize='trace'.",
                 ConvergenceWarning,
                 stacklevel=find_stack_level(),
             )
@@ -158,30 +158,30 @@ class RidgeLearner(FiniteLearner):
 class RidgeMKL(RidgeLearner):
     """min_mu <Y, (K_mu + I/C)^-1 Y>, K_mu = sum_k mu_k K_k, |mu - mu0|_p <= radius, mu >= mu0.
 
-    Kernel ridge regression that learns its kernel: L2-regularised weights (Cortes, Mohri and
-    Rostamizadeh, 2009a), or L1. One-stage: the machine is learned with the kernel. Classes are
-    coded -1/+1; a response is centred.
+    Kernel ridge regression that learns its kernel with L2-regularised weights (Cortes, Mohri and
+    Rostamizadeh, 2009a) or L1-regularised ones. This is a one-stage learner: the machine is learned
+    with the kernel. Classes are coded -1/+1; a response is centred.
 
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices, X is one column of row indices.
     p : {2, 1}
-        The norm of the weights: 2 uses all kernels, 1 a few.
+        Norm of the weights: 2 uses all kernels, 1 gives sparse weights.
     C : float
-        Weight of the square loss, 1/rho of the paper.
+        Weight of the squared loss, 1/rho in the paper.
     mu0 : float or (M,) array
-        Weights that the learned ones are kept near to. 0 is the paper's choice; with 1 the uniform
-        combination is what is left as the radius goes to zero.
+        Lower bound of the weights, and the centre of the norm constraint. The paper uses 0. With 1,
+        the weights tend to the uniform combination as the radius tends to zero.
     radius : float
-        How far from mu0 the weights may be (the paper's Lambda).
+        Largest distance of the weights from mu0 (the paper's Lambda).
     tol : float
-        Relative duality gap at which to stop.
+        Stop when the relative duality gap is at most this.
     max_iter : int
     normalize : {"none", "trace", "variance"}
         Divide each kernel by 1, its mean diagonal, or its mean diagonal after centring.
     float32 : bool
-        Store Gram matrices in single precision: half the memory.
+        Store Gram matrices in single precision, which halves the memory.
 
     Attributes
     ----------
@@ -191,15 +191,15 @@ class RidgeMKL(RidgeLearner):
     weights_ : (M,) array
         mu, for the kernels divided by `scales_`.
     dual_coef_ : (n,) array, or (n, classes), of the n rows of positive weight
-        alpha of the machine on K_mu, and `intercept_` its constant.
+        Coefficients alpha of the machine on K_mu; `intercept_` is its constant.
     objective_ : float
         F(mu).
     gap_ : float
-        No weights reach less than (1 - gap_) objective_; `converged_` says whether it is below tol.
+        The minimum is at least (1 - gap_) objective_; `converged_` is whether it is below `tol`.
     n_iter_ : int
     history_ : list of dict
-        Objective and gap of each iteration; with p = 2 also the relative distance of the weights
-        from where they solve their own optimality condition.
+        Objective and gap of each iteration; with p = 2 also the relative residual of the weights'
+        fixed-point condition.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Learn the kernel on a sample of the rows, large enough that its alignment is known."""
+"""Learn the kernel on a sample of the rows that is large enough to know its alignment."""
 
 from __future__ import annotations
 
@@ -24,38 +24,42 @@ from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.continuous_alignment import ContinuousAlignment
 from kernalign.rows import as_rows
 
-#: Rows on which two kernels are compared.
-COMPARED = 1000
+#: Number of rows on which two kernels are compared.
+COMPARED_ROWS = 1000
 
 
 class Sampled(Learner):
-    """Any learner on a sample of the rows that grows until it no longer matters.
+    """Learn a kernel on a random sample of the rows, which grows until it is large enough.
 
-    The sample doubles until the confidence interval of the kernel's alignment, as an estimate of
-    the alignment on the distribution that the rows come from, is at most `tol` to either side, and
-    the kernel differs from that of half the rows by at most `tol` (one minus the centred alignment
-    of the two). Classes are sampled in proportion.
+    The sample doubles until two conditions hold. First, the half-width of the confidence interval
+    for the kernel's alignment on the underlying distribution is at most `tol`. Second, the kernel
+    differs from the one learned on the previous sample by at most `tol` (one minus the centred
+    alignment of the two). Classes are sampled in proportion.
 
     Parameters
     ----------
     learner : Learner, default ContinuousAlignment()
-        What learns the kernel. One-stage learners train their machine on all rows, and are refused.
+        The learner of the kernel. One-stage learners are not allowed, because they train their
+        machine on all rows.
     tol : float
-        Half the width of the interval, and the change of the kernel, that are small enough.
+        Largest allowed half-width of the interval and largest allowed change of the kernel.
     min_rows, max_rows : int
-        The first sample and the largest; there is a warning where the largest does not suffice.
+        Sizes of the first and the largest sample. A warning is given if the largest one is not
+        large enough.
     confidence : float
-        Of the interval.
+        Confidence level of the interval.
     exact : bool
-        Evaluate the kernel at the end on all pairs of rows, in one streamed pass: `alignment_` is
-        then its alignment on all rows, and the interval shrinks to it.
+        Evaluate the final kernel on all pairs of rows in one streamed pass. `alignment_` is then
+        its alignment on all rows, and the interval has zero width.
     random_state : int, RandomState or None
-        Choice of the rows.
+        Seed for the selection of rows.
 
     Attributes
     ----------
-    kernel_, alignment_ : the kernel learned on the last sample, and its alignment there.
-    weights_, objective_, n_iter_ : of `learner_`.
+    kernel_, alignment_ :
+        The kernel learned on the last sample, and its alignment there.
+    weights_, objective_, n_iter_ :
+        As for `learner_`.
     converged_ : bool
         Whether `learner_` converged on a sample that was large enough.
     history_ : list of dict
@@ -66,7 +70,7 @@ class Sampled(Learner):
     rows_ : array
         The last sample, as positions among the rows of positive weight.
     learner_ : Learner
-        The learner fitted to it.
+        The learner fitted to the last sample.
 
     Examples
     --------
@@ -100,7 +104,7 @@ class Sampled(Learner):
     streams = one_pass = True
 
     def largest_sample(self) -> float:
-        """It takes a sample of any number of rows by itself."""
+        """Infinite: the learner takes its own sample."""
         return np.inf
 
     @property
@@ -122,7 +126,7 @@ class Sampled(Learner):
             sample, some = as_rows(X).take(rows), target.rows(rows)
             with warnings.catch_warnings():
                 if size < largest:
-                    # A larger sample may find what this one does not.
+                    # A larger sample may find an aligned kernel.
                     warnings.simplefilter("ignore", AlignmentWarning)
                 fitted = clone(learner).fit_target(sample, some, feature_names)
             half = 0.0
@@ -131,7 +135,7 @@ class Sampled(Learner):
                 half = quantile * alignment_error(fitted.kernel_, sample, some)
             change = np.inf
             if kernel is not None:
-                compared = np.searchsorted(rows, order[: min(size, COMPARED)])
+                compared = np.searchsorted(rows, order[: min(size, COMPARED_ROWS)])
                 few, weight = sample[compared], some.weight[compared]
                 change = _change(kernel, fitted.kernel_, few, weight)
             kernel = fitted.kernel_
@@ -177,7 +181,7 @@ class Sampled(Learner):
 
     def _warn(self, size: int, half: float, change: float, single: bool) -> None:
         if single and half <= self.tol:
-            # There is no smaller sample to compare with where the user allowed one size only.
+            # With a single sample size there is no smaller sample to compare with.
             return
         warnings.warn(
             f"A sample of max_rows={size} rows leaves the alignment uncertain by {half:.2g}, and "
@@ -188,7 +192,7 @@ class Sampled(Learner):
         )
 
     def for_folds(self) -> Sampled:
-        """A copy that takes the size found, and what the learner chose, as they are."""
+        """A copy with the sample size and the learner's selected options fixed."""
         copy: Sampled = super().for_folds()
         copy.learner = (self.learner_ if hasattr(self, "learner_") else self._checked()).for_folds()
         if hasattr(self, "samples_"):
@@ -218,7 +222,7 @@ class Sampled(Learner):
 
 
 def _change(before: LearnedKernel, after: LearnedKernel, X: Array, weight: Array) -> float:
-    """One minus the centred alignment of two kernels; 0 where both are constant on the rows."""
+    """One minus the centred alignment of two kernels; 0 if both are constant on the rows."""
     K, L = before(X), after(X)
     alignment = centred_cosine(K, L, weight)
     return 1 - alignment if K.any() or L.any() else 0.0

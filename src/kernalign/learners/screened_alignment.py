@@ -1,4 +1,4 @@
-"""One bandwidth per feature from what each feature says by itself, and a common scale on top."""
+"""One bandwidth per feature from the alignment of single features, times a common scale."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ from kernalign.learners.continuous_alignment import ContinuousAlignment
 
 
 class ScreenedAlignment(Learner):
-    """Relevances from the alignment of each feature alone, then one bandwidth by alignment.
+    """Relevances from the alignment of single features, then one bandwidth by alignment.
 
-    The alignment a_k of the linear kernel x_k x_k' with the labels is the squared correlation of
-    the feature with them (for two classes). Bandwidths are sigma s_k / sqrt(z_k), s_k the spread of
-    the feature, with z_k = sqrt(a_k - t) above a threshold t and zero below. Only sigma is
-    searched: nothing is fitted feature by feature, so that a handful of rows suffice. A feature
-    that matters only together with others is not seen; given more rows `ContinuousEvidence` sees
-    it.
+    The alignment a_k of the linear kernel x_k x_k' with the labels is (for two classes) the squared
+    correlation of the feature with the labels. The bandwidths are sigma s_k / sqrt(z_k), where s_k
+    is the spread of the feature, and z_k = sqrt(a_k - t) above a threshold t and zero below. Only
+    sigma is searched, so that few rows are enough. A feature that is relevant only in combination
+    with others is not detected; with more rows, `ContinuousEvidence` can detect it.
 
     Parameters
     ----------
     family : Family, default Gaussian(ard=True)
         Kernels with one bandwidth per feature.
     false_alarms : float
-        The threshold is where this many features would pass by chance if none mattered.
+        The threshold is set so that this many features would exceed it by chance if no feature were
+        relevant.
 
     Attributes
     ----------
-    kernel_, alignment_, history_ : of `ContinuousAlignment` on the features so scaled.
+    kernel_, alignment_, history_ :
+        As for `ContinuousAlignment` on the scaled features.
     feature_alignment_ : (d,) array
-        a_k for each feature of the family; `threshold_` is t. Where none passes all are alike.
+        a_k for each feature of the family; `threshold_` is t. If no feature exceeds the threshold,
+        all have the same relevance.
 
     Examples
     --------
@@ -68,7 +70,7 @@ class ScreenedAlignment(Learner):
         learned = ContinuousAlignment(tied).learn(family.select(X) * root, target)
 
         def on_features(kernel: FamilyMember) -> FamilyMember:
-            """The kernel on the features as they are, of one on the scaled features."""
+            """The kernel on the original features that equals the given one on scaled features."""
             with np.errstate(divide="ignore"):
                 return FamilyMember(family, family.untie(kernel.sigma, root.size) / root)
 
@@ -90,15 +92,15 @@ class ScreenedAlignment(Learner):
             )
         if family.bounds is not None:
             raise ValueError(
-                "The 'family' parameter of ScreenedAlignment must have no bounds: bandwidths "
-                f"follow from relevances of features and a common scale. Got {family!r}."
+                "The 'family' parameter of ScreenedAlignment must have no bounds, because the "
+                f"bandwidths follow from relevances and a common scale. Got {family!r}."
             )
         return family
 
 
 @dataclass(frozen=True)
 class Screen:
-    """The alignment a_k of each feature alone, what chance would give, the feature's spread."""
+    """The alignment a_k of each single feature, the threshold, and the features' spread."""
 
     alignment: Array
     threshold: float
@@ -108,12 +110,12 @@ class Screen:
     def of(cls, X: Array, target: Target, false_alarms: float) -> Screen:
         """a_k = |x_k'Y|^2 / (|x_k|^2 |Y'Y|), x_k and Y centred.
 
-        For a feature that has nothing to do with Y, |x_k'Y|^2 / |x_k|^2 is near a sum of chi-square
-        variables with the eigenvalues of Y'Y / n for weights: one scaled chi-square of the same
-        mean and variance gives the threshold. It is exact in the limit for two classes.
+        For a feature that is independent of Y, |x_k'Y|^2 / |x_k|^2 is approximately a sum of
+        chi-square variables weighted by the eigenvalues of Y'Y / n. One scaled chi-square of the
+        same mean and variance gives the threshold. For two classes this is asymptotically exact.
         """
         w, Y = target.weight, target.centred
-        # Squares of what is very large or small would not be finite, or zero.
+        # Squares of very large or small values would overflow or underflow.
         largest = np.abs(X).max(axis=0)
         largest[largest == 0] = 1.0
         X = X / largest
@@ -132,7 +134,7 @@ class Screen:
         return cls(alignment / size, float(size / trace * chance / target.total), spread)
 
     def relevances(self) -> Array:
-        """z_k = sqrt(a_k - t), of mean one; all one where no feature passes."""
+        """z_k = sqrt(a_k - t), scaled to mean one; all ones if no feature exceeds the threshold."""
         z = np.sqrt(np.maximum(self.alignment - self.threshold, 0))
         mean = float(z.mean())
         return z / mean if mean > 0 else np.ones_like(z)

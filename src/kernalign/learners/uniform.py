@@ -1,4 +1,4 @@
-"""DU: equal weights, the yardstick of every method that learns them."""
+"""DU: equal weights, the baseline of every method that learns weights."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class UniformWeights(FiniteLearner):
     Parameters
     ----------
     kernels : list of kernels or Gram matrices
-        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices X is one column of row numbers.
+        Such as `Gaussian().grid(0.1, 10, 20)`. With Gram matrices, X is one column of row indices.
     normalize : {"none", "trace", "variance"}
         Divide each kernel by s_m = 1, its mean diagonal, or its mean diagonal after centring.
-        Kernels that are constant on the rows stay as they are.
+        Kernels that are constant on the rows are not divided.
 
     Attributes
     ----------
     kernel_ : LearnedKernel
-        Normalised as every learned kernel is, so that its weights need not be 1/M.
+        Normalised like every learned kernel, so that its weights need not be 1/M.
     weights_ : (M,) array
         1/M for each kernel, divided by its `scales_`.
     objective_ : float

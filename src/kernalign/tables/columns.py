@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from kernalign._documented import includes_parameters
 from kernalign._typing import Array
 from kernalign._warnings import ColumnWarning, find_stack_level
 from kernalign.tables.asked import asked_kinds
@@ -59,6 +60,7 @@ class Columns(Sequence[Column]):
         self.features: tuple[Feature, ...] = self.features_in_order()
 
     @classmethod
+    @includes_parameters
     def of(
         cls,
         table: Any,
@@ -72,15 +74,8 @@ class Columns(Sequence[Column]):
         table : data frame of pandas, polars or pyarrow, array of objects, dictionary of columns,
             list of dictionaries, or array of numbers
             Missing cells are None, NaN, NaT or NA.
-        categorical_features : {"from_dtype"}, list of names or positions, boolean mask or None
-            Which columns hold categories. With "from_dtype", these are the columns of a
-            categorical dtype, and text of which at least half of the cells hold a value that
-            another row holds too. With a list or a mask, exactly the columns in it; with None,
-            no column.
-        kinds : dictionary of names or positions, optional
-            The kind of single columns, before all other rules: "numeric", "categorical",
-            "ordered" (in the order of its dtype), "datetime", "drop", or the list of the levels
-            of an ordered column from the lowest to the highest.
+        {categorical_features}
+        {kinds}
 
         Raises
         ------
