@@ -74,9 +74,9 @@ def test_resolve_resolves_every_member():
 def test_needs_families():
     with pytest.raises(ValueError, match="at least one family"):
         AnyOf().members()
-    with pytest.raises(ValueError, match=r"takes kernel families. Got 'rbf'"):
+    with pytest.raises(ValueError, match=r"needs kernel families. Got 'rbf'"):
         AnyOf(Gaussian(), "rbf").members()
-    with pytest.raises(ValueError, match="takes kernel families"):
+    with pytest.raises(ValueError, match="needs kernel families"):
         AnyOf(Gaussian).members()
 
 

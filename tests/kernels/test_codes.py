@@ -228,7 +228,7 @@ def test_third_value_of_two_codes_lies_between():
 
 @pytest.mark.parametrize("family", [Polynomial(), GaussianMetric()])
 def test_families_of_numbers_say_so(family):
-    with pytest.raises(ValueError, match="'x1' holds categories: use Gaussian"):
+    with pytest.raises(ValueError, match="'x1' is categorical: use Gaussian"):
         resolved(family, rows(20))
     family.set_params(columns=["x0", "x2"])
     resolved(family, rows(20))

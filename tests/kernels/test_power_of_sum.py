@@ -89,7 +89,7 @@ def test_gram_matrices_can_stand_in_it():
 
 @pytest.mark.parametrize("mu", [[1.0, 2.0], [1.0, -1.0, 1.0], [1.0, np.nan, 1.0]])
 def test_weights_that_are_none(mu):
-    with pytest.raises(ValueError, match=r"takes as many weights in \[0, inf\)"):
+    with pytest.raises(ValueError, match=r"needs as many weights in \[0, inf\)"):
         PowerOfSum(members()).at(mu)
 
 

@@ -33,14 +33,14 @@ def test_single_kernel_has_no_parameters():
     X = rows(0, 1, 2)
     assert family.gradient(np.zeros(0), X, None, np.ones((3, 3)), K[:3, :3]).shape == (0,)
     assert family.describe(np.zeros(0)) == {}
-    with pytest.raises(TypeError, match="nothing to search"):
+    with pytest.raises(TypeError, match="no parameters to search"):
         family.search_space(X, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("numbers", [(0, 9), (-1, 2), (0.5, 1)])
 @pytest.mark.parametrize("how", ["resolve", "left", "right", "diag"])
 def test_row_numbers_out_of_range(numbers, how):
-    message = "must be one column of row numbers from 0 to 8"
+    message = "must be one column of row indices from 0 to 8"
     calls = {
         "resolve": lambda X: GramMatrix(K).resolve(X),
         "left": lambda X: GramMatrix(K).at()(X, rows(0)),
@@ -54,7 +54,7 @@ def test_row_numbers_out_of_range(numbers, how):
 @pytest.mark.parametrize("bad", [1e300, np.nan, np.inf])
 def test_row_numbers_beyond_any_integer(bad):
     """The one clear sentence, and no warning of a failed cast beside it."""
-    with pytest.raises(ValueError, match="must be one column of row numbers from 0 to 8"):
+    with pytest.raises(ValueError, match="must be one column of row indices from 0 to 8"):
         GramMatrix(K).resolve(rows(0, bad))
 
 

@@ -365,7 +365,7 @@ def bad(matrix):
         (bad(GRAMS[0] - np.eye(40)), r"kernels\[1\].* positive semidefinite"),
         (bad(np.triu(GRAMS[2])), r"kernels\[1\].* symmetric"),
         (bad(np.zeros((40, 40))), r"kernels\[1\].* zeros"),
-        (bad(GRAMS[1][:30, :30]), "row numbers from 0 to 29"),
+        (bad(GRAMS[1][:30, :30]), "row indices from 0 to 29"),
     ],
 )
 def test_bad_kernels(kernels, message):

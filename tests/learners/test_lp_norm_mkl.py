@@ -457,7 +457,7 @@ def test_bad_parameters(options, message):
         (lambda K: K - 2 * np.eye(40), "must be positive semidefinite"),
         (lambda K: np.full_like(K, np.nan), "must hold finite numbers"),
         (lambda K: 0 * K, "is all zeros"),
-        (lambda K: K[:30, :30], "row numbers from 0 to 29"),
+        (lambda K: K[:30, :30], "row indices from 0 to 29"),
     ],
 )
 def test_bad_gram_matrices(spoil, message):

@@ -1,4 +1,4 @@
-"""Continuous sets of kernels, one family a file, and the kernel learned from them."""
+"""Continuous sets of kernels, one family per file, and the learned kernel."""
 
 from kernalign.kernels.additive import Additive
 from kernalign.kernels.any_of import AnyOf

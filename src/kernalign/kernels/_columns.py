@@ -1,4 +1,4 @@
-"""The columns of X that a family sees, as positions."""
+"""Positions of the columns of X that a family uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def column_positions(
 ) -> list[int]:
     """Positions of the `columns` of a family, which may be positions, names, a mask or a slice.
 
-    Those of a table count its columns; the result are positions of features.
+    For a table, given positions refer to its columns; the result refers to encoded features.
     """
     n_columns = len(feature_names.table) if isinstance(feature_names, TableFeatures) else n_features
     if isinstance(given, slice):
@@ -39,7 +39,7 @@ def column_positions(
     for column in wanted:
         if not isinstance(column, str) and not -n_columns <= int(column) < n_columns:
             raise ValueError(
-                f"The 'columns' parameter of {owner} must hold positions below the number of "
+                f"The 'columns' parameter of {owner} must contain positions below the number of "
                 f"features, {n_columns}. Got {column} instead."
             )
         if isinstance(feature_names, TableFeatures) and not isinstance(column, str):
@@ -70,11 +70,11 @@ def column_positions(
 
 
 def no_codes(owner: str, codes: Any, columns: Any, feature_names: Sequence[str]) -> ValueError:
-    """The sentence about a family of numbers that is given categories."""
+    """The error for a family that only supports numbers but is given categories."""
     own = range(len(feature_names)) if columns is None else columns
     name = next(feature_names[k] for k in own if codes[k] > 2)
     return ValueError(
-        f"{owner} is a family of kernels of numbers, and column {name!r} holds categories: use "
-        "Gaussian, Laplacian, Matern, RationalQuadratic, Additive or Linear there, or give "
-        f"{owner} the columns of numbers (columns=[...])."
+        f"{owner} is a family of kernels on numbers, but column {name!r} is categorical: use "
+        "Gaussian, Laplacian, Matern, RationalQuadratic, Additive or Linear there, or restrict "
+        f"{owner} to numeric columns (columns=[...])."
     )

@@ -1,4 +1,4 @@
-"""Squared Euclidean distances of tiles, by one matrix product each."""
+"""Squared Euclidean distances of tiles, computed by one matrix product each."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array
 
-#: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits: taken directly. In
-#: single precision nobody asks for so much, but a square is not negative.
+#: A squared distance below this share of |a|^2 + |b|^2 has lost half its digits and is computed
+#: directly. In single precision this accuracy is not needed, but a square must not be negative.
 CANCELLED = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 0.0}
-#: Squared lengths beyond this overflow in sums: such distances are taken one by one, and end at
-#: what is far in any units.
+#: Squared lengths above the first value overflow in sums. Such distances are computed one by one
+#: and limited to the second value.
 HUGE, FAR = 1e300, 1e200
 
 
 class SquaredDistances:
-    """|x_i - z_j|^2 / sigma^2 of any rows i and j, from what is prepared once for all of them.
+    """|x_i - z_j|^2 / sigma^2 of any rows i and j, from terms that are computed once for all rows.
 
-    In the precision of the rows.
+    The precision is that of the rows.
     """
 
     def __init__(self, sigma: Array, X: Array, Z: Array | None = None):
-        # Any common shift leaves D as it is; one to the middle of the data keeps
-        # |a|^2 - 2a'b + |b|^2 from cancelling.
+        # A common shift does not change D. Shifting the data to their centre avoids cancellation in
+        # |a|^2 - 2a'b + |b|^2.
         shift = middle(X if Z is None else Z)
         self.with_itself = Z is None
         # |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
@@ -54,7 +54,7 @@ class SquaredDistances:
 
 
 def _of_any_size(A: Array, B: Array, out: Array | None) -> Array:
-    """|a - b|^2, or FAR where that is more: no sum of products, of which two could overflow."""
+    """|a - b|^2, limited to FAR, computed without sums of products that could overflow."""
     largest = min(HUGE, float(np.finfo(A.dtype).max))
     A, B = (np.clip(rows, -largest, largest) for rows in (A, B))
     D = np.minimum(cdist(A, B, "sqeuclidean"), min(FAR, largest / 10))
@@ -69,7 +69,7 @@ def _scaled(X: Array, shift: Array, sigma: Array) -> Array:
     n, d = X.shape
     rows = np.empty((n, d + 2), dtype=X.dtype)
     A = rows[:, :d]
-    # What overflows is seen by its length.
+    # The squared length shows which rows overflow.
     with np.errstate(over="ignore", invalid="ignore"):
         np.subtract(X, shift, out=A)
         A /= sigma
@@ -79,7 +79,7 @@ def _scaled(X: Array, shift: Array, sigma: Array) -> Array:
 
 
 def middle(X: Array) -> Array:
-    """The median of a few rows: near the middle whatever the outliers."""
+    """The median of a few rows: a centre that is robust to outliers."""
     few = X[:: max(1, len(X) // 9)]
     found: Array = np.sort(few, axis=0)[len(few) // 2]
     return found

@@ -1,4 +1,4 @@
-"""Kernels that are a profile of a scaled distance: kappa_sigma(x, x') = f(D).
+"""Kernels that are a function of a scaled distance: kappa_sigma(x, x') = f(D).
 
 With one bandwidth D = |x - x'|^2 / sigma^2; with one per feature (`ard=True`)
 D = sum_k (x_k - x'_k)^2 / sigma_k^2. Both gradients contract W o f'(D) with the data by matrix
@@ -20,14 +20,15 @@ from kernalign.kernels._scale import distance_range
 from kernalign.kernels.base import Family, FamilyMember, SearchSpace
 from kernalign.kernels.structure import ScalarFamily, Tiles
 
-#: One bandwidth is scanned at this step of log sigma (eight steps an octave).
+#: Step of log sigma in the scan of one bandwidth (eight steps per octave).
 LOG_STEP = np.log(2) / 8
-#: The widest bandwidth searched, in largest distances (beyond, the kernel is linear in x'x), and
-#: the narrowest, in nearest-neighbour distances (below, the Gram matrix is the identity).
+#: Largest bandwidth searched, relative to the largest distance (above it, the kernel is linear in
+#: x'x), and smallest, relative to the nearest-neighbour distance (below it, the Gram matrix is the
+#: identity).
 WIDEST, NARROWEST = 4.0, 0.25
-#: One bandwidth per feature: the narrowest, in spreads of the feature.
+#: Smallest bandwidth of one feature, in units of the feature's spread.
 NARROWEST_FEATURE = 0.1
-#: A common bandwidth starts the search of many at these quantiles of its scan.
+#: Number of quantiles of the scan of a common bandwidth that start the search of many bandwidths.
 STARTS = 12
 
 
@@ -49,11 +50,11 @@ class Radial(ScalarFamily):
 
     @abstractmethod
     def profile(self, D: Array) -> Array:
-        """f(D), overwriting D where that saves memory."""
+        """f(D); D may be overwritten to save memory."""
 
     @abstractmethod
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
-        """f'(D), given K = f(D); `distances()` computes D where K does not suffice."""
+        """f'(D), given K = f(D); `distances()` computes D if K does not suffice."""
 
     # -- formula ------------------------------------------------------------------------------
 
@@ -62,7 +63,7 @@ class Radial(ScalarFamily):
         out = np.empty((len(X), len(X if Z is None else Z)), dtype=X.dtype)
         return self.distance_tiles(sigma, X, Z)(slice(None), slice(None), out)
 
-    #: What the distance is in one feature, and what it is called by scipy.
+    #: Distance in one feature; also the name of scipy's metric.
     distance: ClassVar[str] = "square"
     metric: ClassVar[str] = "euclidean"
     #: (sigma, X, Z) -> `distances` of some rows of X and of Z, written to an array.
@@ -136,7 +137,7 @@ class Radial(ScalarFamily):
 
     def unit(self) -> float:
         if self.bounds is not None:
-            # One cell far away must not be the measure of all others.
+            # A single outlier must not determine the range.
             low, high = check_bounds(self, self.bounds)
             return float(np.sqrt(low) * np.sqrt(high))
         scale = getattr(self, "_scale", None)
@@ -152,7 +153,7 @@ class Radial(ScalarFamily):
         return self.profile(statistic * self._factor(sigma))
 
     def _factor(self, sigma: Array) -> float:
-        """From the units of the statistic to those of sigma; what overflows is a large number."""
+        """Factor from the units of the statistic to those of sigma; finite even if it overflows."""
         with np.errstate(over="ignore"):
             return float(np.minimum((self.unit() / sigma[0]) ** self.power, 1e100))
 
@@ -178,7 +179,7 @@ class Radial(ScalarFamily):
         return scale
 
     def to_search(self, sigma: Array) -> Array:
-        """log sigma, or z_k = (s_k / sigma_k)^2: zero, exactly, for an irrelevant feature."""
+        """log sigma, or z_k = (s_k / sigma_k)^2: exactly zero for an irrelevant feature."""
         if not self.ard:
             return np.log(sigma)
         z: Array = (self._feature_scale(sigma.size) / sigma) ** 2
@@ -190,7 +191,7 @@ class Radial(ScalarFamily):
         sigma = np.full(z.shape, np.inf)
         scale = np.broadcast_to(self._feature_scale(z.size), z.shape)
         with np.errstate(over="ignore"):
-            # A relevance too small to invert is none at all.
+            # A relevance that is too small to invert counts as zero.
             return np.divide(scale, np.sqrt(z), out=sigma, where=z > 0)
 
     def d_sigma_d_z(self, sigma: Array) -> Array:
@@ -200,7 +201,7 @@ class Radial(ScalarFamily):
         return slope
 
     def at(self, *sigma: float | Sequence[float]) -> FamilyMember:
-        """The member with these bandwidths, positive (or inf, for a feature to ignore)."""
+        """The kernel with these bandwidths, which are positive (inf ignores a feature)."""
         member = super().at(*sigma)
         extra = len(self.untied_names)
         enough = member.sigma.size > extra if self.ard else member.sigma.size == 1 + extra
@@ -213,7 +214,7 @@ class Radial(ScalarFamily):
             )
         return member
 
-    #: Parameters beside the bandwidths, at the end of sigma.
+    #: Parameters other than bandwidths, at the end of sigma.
     untied_names: tuple[str, ...] = ()
 
     def relevance(self, sigma: Array, d: int) -> Array:
@@ -247,7 +248,7 @@ class Radial(ScalarFamily):
         return tied
 
     def bandwidth_range(self, X: Array, rng: np.random.Generator) -> tuple[float, float]:
-        """Smallest and largest sigma worth looking at on these data, or the user's bounds."""
+        """Smallest and largest sigma to search on these data, or the user's bounds."""
         if self.bounds is not None:
             return check_bounds(self, self.bounds)
         nearest, largest = distance_range(X, rng, self.metric, self._unscaled)
@@ -257,7 +258,7 @@ class Radial(ScalarFamily):
 
     @property
     def _unscaled(self) -> Callable[[Array], Array] | None:
-        """Distances of rows that hold codes, which scipy does not know."""
+        """Distances of rows that contain codes, which scipy does not support."""
         if self.codes is None:
             return None
         return lambda rows: self.distances(np.ones(1), rows) ** (1 / self.power)
@@ -285,7 +286,7 @@ class Radial(ScalarFamily):
 
 
 def check_bounds(family: Family, bounds: tuple[float, float]) -> tuple[float, float]:
-    """Bounds of a positive parameter, checked."""
+    """Check the bounds of a positive parameter."""
     try:
         low, high = (float(b) for b in bounds)
         valid = 0 < low <= high < np.inf

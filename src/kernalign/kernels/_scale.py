@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from kernalign._typing import Array
 from kernalign.rows import as_rows
 
-#: Rows looked at to learn the scale of the data.
+#: Number of rows sampled to determine the scale of the data.
 SAMPLE = 1000
 
 
@@ -23,9 +23,9 @@ def distance_range(
 ) -> tuple[float, float]:
     """A small nearest-neighbour distance and the largest distance, from a sample of rows.
 
-    distances : of rows, where these are not scipy's `metric`.
+    distances : function of rows, if it is not scipy's `metric`.
 
-    Returns (0, 0) where all rows sampled are equal.
+    Returns (0, 0) if all sampled rows are equal.
     """
     n = len(X)
     rows = as_rows(X).take(np.arange(n) if n <= SAMPLE else rng.choice(n, SAMPLE, replace=False))

@@ -10,7 +10,7 @@ from kernalign._typing import Array
 from kernalign.kernels._bump import bump
 from kernalign.kernels.base import Family, SearchSpace
 
-#: Weights below this share of the largest are left out: no number would show it.
+#: Weights below this share of the largest are dropped.
 NEGLIGIBLE = 1e-9
 
 
@@ -18,8 +18,8 @@ class Additive(Family):
     """kappa_w(x, x') = sum_k w_k m(|x_k - x'_k| / s_k), 0 <= w_k <= 1, m(u) = (1 + v) e^-v.
 
     m is the Matern kernel of smoothness 3/2 (v = sqrt(3) u) with a bandwidth of one spread s_k of
-    the feature. Functions of such kernels are sums of functions of single features: features that
-    act without each other. A weight that reaches zero drops its feature.
+    the feature. Functions in the space of such a kernel are sums of functions of single features:
+    features act without interactions. A weight of zero removes its feature.
     """
 
     parameter = "weight"
@@ -73,7 +73,7 @@ class Additive(Family):
         return np.ones_like(sigma)
 
     def relevance(self, sigma: Array, d: int) -> Array:
-        # m falls like 1 - 3 u^2 / 2.
+        # m decreases like 1 - 3 u^2 / 2.
         return sigma / self._feature_scale(d) ** 2
 
     def words(self, sigma: Array, names: Sequence[str]) -> str:

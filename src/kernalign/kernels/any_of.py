@@ -1,4 +1,4 @@
-"""A union of families: the search picks among them at every step."""
+"""A union of families: the search chooses among them at every step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AnyOf(Family):
             raise ValueError("AnyOf needs at least one family. Got none.")
         for family in self.families:
             if not isinstance(family, Family):
-                raise ValueError(f"AnyOf takes kernel families. Got {family!r} instead.")
+                raise ValueError(f"AnyOf needs kernel families. Got {family!r} instead.")
         return [member for family in self.families for member in family.members()]
 
     def resolve(
@@ -43,7 +43,7 @@ class AnyOf(Family):
     ) -> Self:
         return type(self)(*(m.resolve(X, feature_names, weight) for m in self.members()))
 
-    # scikit-learn reads parameters from the signature, which has none to name here.
+    # scikit-learn reads parameter names from the signature, which has none here.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params: dict[str, Any] = {}
@@ -74,7 +74,7 @@ class AnyOf(Family):
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"AnyOf({', '.join(map(repr, self.families))})"
 
-    # A union has no formula of its own: learners work with its members.
+    # A union has no formula: learners use its members.
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         raise TypeError(_NO_FORMULA)
@@ -89,4 +89,4 @@ class AnyOf(Family):
         raise TypeError(_NO_FORMULA)
 
 
-_NO_FORMULA = "AnyOf is a union of families without a formula of its own: use its members()."
+_NO_FORMULA = "AnyOf is a union of families and has no formula: use its members()."

@@ -1,12 +1,12 @@
-"""The contract of a continuous set of kernels, and one member of such a set.
+"""The interface of a continuous set of kernels, and of one member of such a set.
 
-A family is a set {kappa_sigma : sigma in Sigma}, Sigma a box of R^p. It knows its formula and the
-scale of its parameters on given data; it knows nothing of labels, Gram sums or learners.
+A family is a set {kappa_sigma : sigma in Sigma}, Sigma a box of R^p. It defines its formula and the
+scale of its parameters on given data. It knows nothing of labels, Gram sums or learners.
 
-Parameters have two faces. `sigma` is the natural one: the paper's symbol, what a person reads and
-what `gram` takes. `z = to_search(sigma)` is the coordinate in which the objective is well
-conditioned and in which the search and every gradient work (log sigma for one bandwidth,
-1/sigma^2 for one per feature, so that a feature's relevance can reach zero exactly).
+Parameters have two forms. `sigma` is the natural one: the paper's symbol, which is shown to users
+and passed to `gram`. `z = to_search(sigma)` is the coordinate in which the objective is well
+conditioned; the search and all gradients use it (log sigma for one bandwidth, 1/sigma^2 for one per
+feature, so that a feature's relevance can be exactly zero).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class SearchSpace:
     """The box that the search of one family explores on given data, in search coordinates z.
 
     lower, upper : (p,) bounds of z.
-    scan : (m, p) points spread finely enough that the best of them lies in the basin of the
-        global maximum (one parameter), or good places to start from (several).
+    scan : (m, p) points. With one parameter they are dense enough that the best of them lies in the
+        basin of the global maximum; with several they are starting points.
     unit : (p,) typical size of a change in z, by which a quasi-Newton search scales its steps.
-    ordered : whether neighbours in the scan are neighbours in the space.
+    ordered : whether consecutive points of the scan are neighbours in the space.
     """
 
     lower: Array
@@ -52,18 +52,18 @@ class SearchSpace:
 class Family(BaseEstimator, ABC):
     """A continuous set of kernels.
 
-    A subclass gives the formula (`gram`, `diag`), its gradient contracted with a weight matrix
-    (`gradient`) and where to look on given data (`search_space`). The data handed to these
-    methods hold only the family's own columns; `select` cuts them out.
+    A subclass defines the formula (`gram`, `diag`), its gradient contracted with a weight matrix
+    (`gradient`), and the range to search on given data (`search_space`). The data passed to these
+    methods contain only the family's own columns, which `select` extracts.
     """
 
-    #: The columns of X that the family sees; a family with such a parameter sets it in `__init__`.
+    #: The columns of X that the family uses; a family with this parameter sets it in `__init__`.
     columns: Sequence[int | str] | slice | None = None
     #: Name of each parameter group in `describe`, in the order of sigma.
     parameter: str = "sigma"
 
     def __eq__(self, other: object) -> bool:
-        """Families of one class with equal parameters and equal constants of their data."""
+        """Equality of class, parameters and data-dependent constants."""
         if type(self) is not type(other):
             return False
         mine, others = vars(self), vars(other)
@@ -72,15 +72,15 @@ class Family(BaseEstimator, ABC):
     def __hash__(self) -> int:
         return hash(type(self))
 
-    #: How kernels of the family see a pair in one feature, if they see it through one sum over
-    #: features (`gram.packed`): "square", "absolute", "product" or "bump"; none otherwise.
+    #: If the kernels depend on a pair only through one sum over features (`gram.packed`): the term
+    #: of one feature, "square", "absolute", "product" or "bump". Empty otherwise.
     pair_feature: str = ""
 
     # -- formula ------------------------------------------------------------------------------
 
     @abstractmethod
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        """K[i, j] = kappa_sigma(x_i, z_j), with z = x where Z is None."""
+        """K[i, j] = kappa_sigma(x_i, z_j); z = x if Z is None."""
 
     @abstractmethod
     def diag(self, sigma: Array, X: Array) -> Array:
@@ -93,7 +93,7 @@ class Family(BaseEstimator, ABC):
     # -- parameters ---------------------------------------------------------------------------
 
     def to_search(self, sigma: Array) -> Array:
-        """z = log sigma unless a family says otherwise."""
+        """z = log sigma, unless a family overrides it."""
         return np.log(sigma)
 
     def from_search(self, z: Array) -> Array:
@@ -101,15 +101,15 @@ class Family(BaseEstimator, ABC):
         return np.exp(z)
 
     def d_sigma_d_z(self, sigma: Array) -> Array:
-        """d sigma_k / d z_k, for penalties that are written in sigma."""
+        """d sigma_k / d z_k, for penalties that are functions of sigma."""
         return sigma
 
     @abstractmethod
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
-        """Bounds and scan from the scale of the data."""
+        """Bounds and scan, derived from the scale of the data."""
 
     def tied(self) -> Family | None:
-        """The one-parameter family that ties all parameters together, if there is one."""
+        """The one-parameter family in which all parameters are equal, if there is one."""
         return None
 
     def untie(self, sigma: Array, p: int) -> Array:
@@ -117,45 +117,45 @@ class Family(BaseEstimator, ABC):
         return np.full(p, sigma[0])
 
     def from_relevances(self, r: Array) -> Array:
-        """sigma of the kernel that sees sum_k r_k f(x_k, x'_k), f being its `pair_feature`."""
+        """sigma of the kernel that depends on sum_k r_k f(x_k, x'_k), f its `pair_feature`."""
         return self.from_search(r)
 
     def profile_and_slope(self, D: Array) -> tuple[Array, Array]:
         """The kernel as a function of that sum, and its derivative; D may be overwritten.
 
-        Asked only of families that declare a `pair_feature`.
+        Only for families with a `pair_feature`.
         """
-        raise NotImplementedError(f"{type(self).__name__} is no function of a sum over features.")
+        raise NotImplementedError(f"{type(self).__name__} has no pair_feature.")
 
     def describe(self, sigma: Array) -> dict[str, float | list[float]]:
-        """Parameters by name, as a person reads them."""
+        """Parameters by name, in readable form."""
         return {self.parameter: float(sigma[0]) if sigma.size == 1 else sigma.tolist()}
 
     def constants(self) -> dict[str, float]:
-        """What else a person must know to tell this family's kernels from another's."""
+        """Further constants that distinguish the kernels of this family."""
         return {}
 
     def relevance(self, sigma: Array, d: int) -> Array | None:
-        """1/sigma_k^2 or what it stands for in this family: how fast kappa_sigma changes along
-        each of its d columns. None where its parameters do not tell."""
+        """1/sigma_k^2 or its equivalent: how fast kappa_sigma changes along each of its d columns.
+        None if the parameters do not determine it."""
         return None
 
     def words(self, sigma: Array, names: Sequence[str]) -> str:
-        """When two rows are alike, for a person who has never heard of kernels.
+        """When two rows are similar, in words for a reader who does not know kernels.
 
         names : of the family's own columns.
         """
         return "a similarity that was given"
 
-    #: Whether `frequencies` can be drawn: the kernel is stationary and its spectrum is known.
+    #: Whether `frequencies` can be sampled: the kernel is stationary with a known spectrum.
     has_frequencies: bool = False
 
     def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
         """omega (d, number) with kappa_sigma(x, x') = E cos(omega'(x - x'))   (Bochner).
 
-        Asked only where `has_frequencies`.
+        Only if `has_frequencies`.
         """
-        raise NotImplementedError(f"{type(self).__name__} declares no frequencies.")
+        raise NotImplementedError(f"{type(self).__name__} has no known spectrum.")
 
     # -- data ---------------------------------------------------------------------------------
 
@@ -165,9 +165,9 @@ class Family(BaseEstimator, ABC):
         feature_names: Sequence[str] | None = None,
         weight: Array | None = None,
     ) -> Self:
-        """A copy whose columns are integer positions and whose data-dependent constants are set.
+        """A copy with columns as integer positions and with data-dependent constants set.
 
-        On a table that has more than numbers, its columns are taken in units of their own.
+        For a table with columns other than numbers, columns are scaled to their own units.
         """
         resolved: Self = clone(self)
         weight = np.ones(len(X)) if weight is None else weight
@@ -184,35 +184,35 @@ class Family(BaseEstimator, ABC):
         return resolved
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
-        """Check parameters and set constants that depend on the family's columns of the data."""
+        """Check parameters and set constants that depend on the family's columns."""
         return
 
     def in_units(self, units: Units) -> Self:
-        """The family on columns in units of their own, which `select` then converts to."""
+        """The family on columns scaled to their own units; `select` then applies the scaling."""
         copy: Self = clone(self)
         copy._units = units
         return copy
 
     @property
     def units(self) -> Units | None:
-        """Units of all columns of the data, None for those that they come in."""
+        """Units of all columns of the data; None if they are not scaled."""
         return self._units
 
-    #: Units that the columns of the data are converted to, before any of them is selected.
+    #: Units that all columns are converted to before some are selected.
     _units: Units | None = None
-    #: Whether kernels of the family are defined on columns of codes.
+    #: Whether the kernels are defined on columns of codes.
     takes_codes: bool = False
 
     @property
     def codes(self) -> CodeColumns | None:
-        """Which of the family's own columns hold codes; None where all of them hold numbers."""
+        """The family's own columns that contain codes; None if there are none."""
         if self._units is None or self._units.codes is None:
             return None
         counts = self.own_columns(self._units.codes[None, :].astype(float))[0].astype(np.intp)
         return CodeColumns(counts) if counts.any() else None
 
     def scale_of(self, X: Array, weight: Array) -> Array:
-        """The spread of each of the family's own columns; 1 for codes, which have units."""
+        """The spread of each of the family's own columns; 1 for codes."""
         scale = as_rows(X).spread(weight)
         if self.codes is not None:
             scale[self.codes.codes] = 1.0
@@ -223,38 +223,38 @@ class Family(BaseEstimator, ABC):
         return self.own_columns(X if self._units is None else self._units(X))
 
     def own_columns(self, X: Array) -> Array:
-        """The family's own columns of X, as they are."""
+        """The family's own columns of X, unscaled."""
         if self.columns is None:
             return X
         columns = self.columns if isinstance(self.columns, slice) else list(self.columns)
         if isinstance(columns, list) and any(isinstance(column, str) for column in columns):
             raise ValueError(
-                f"The 'columns' parameter of {type(self).__name__} names columns: a kernel made by "
-                "hand takes positions, names are for fitting on a DataFrame."
+                f"The 'columns' parameter of {type(self).__name__} contains names: a kernel built "
+                "by hand needs positions. Names work when fitting to a DataFrame."
             )
         selected: Array = columns_of(X, columns)
         return selected
 
     def members(self) -> list[Family]:
-        """The families among which a search chooses: itself, unless it is a union."""
+        """The families that a search chooses from: itself, unless it is a union."""
         return [self]
 
     def at(self, *sigma: float | Sequence[float]) -> FamilyMember:
-        """The member kappa_sigma as a kernel of its own, e.g. ``Gaussian().at(1.5)``."""
+        """The kernel kappa_sigma of this family, e.g. ``Gaussian().at(1.5)``."""
         parts = [np.zeros(0), *(np.atleast_1d(np.asarray(s, dtype=float)) for s in sigma)]
         return FamilyMember(self, np.concatenate(parts))
 
     def grid(self, low: float, high: float, number: int) -> list[FamilyMember]:
-        """Members of a one-parameter family at geometrically spaced parameters."""
+        """Kernels of a one-parameter family at geometrically spaced parameters."""
         return [self.at(sigma) for sigma in np.geomspace(low, high, number)]
 
     def linspace(self, low: float, high: float, number: int) -> list[FamilyMember]:
-        """Members of a one-parameter family at equidistant parameters."""
+        """Kernels of a one-parameter family at equally spaced parameters."""
         return [self.at(sigma) for sigma in np.linspace(low, high, number)]
 
 
 class FamilyMember:
-    """One member kappa_sigma of a family, callable on data with all columns."""
+    """One kernel kappa_sigma of a family, callable on data with all columns."""
 
     def __init__(self, family: Family, sigma: Array):
         self.family = family
@@ -268,7 +268,7 @@ class FamilyMember:
         return self.family.diag(self.sigma, self.family.select(X))
 
     def resolved(self, family: Family) -> FamilyMember:
-        """The same member of the family, resolved on some rows."""
+        """The same kernel, with the family resolved on some rows."""
         return type(self)(family, self.sigma)
 
     @property
@@ -294,7 +294,7 @@ class FamilyMember:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Whether two parameters are equal, arrays included."""
+    """Whether two parameters are equal; arrays are supported."""
     if hasattr(first, "__array__") or hasattr(second, "__array__"):
         return first is second or np.array_equal(first, second)
     return bool(first == second)

@@ -1,8 +1,8 @@
-"""Columns of codes: two categories are equal or different, and nothing else is known of them.
+"""Columns of codes: two categories are either equal or different.
 
-K categories lie at the corners of a regular simplex, in the units of a fair die with K faces: two
-throws are as far apart, on average, as two values of a column of numbers in units of its own. With
-K = 2 these are the numbers -1 and 1. What a kernel sees of a pair is then one of two numbers:
+K categories are placed at the corners of a regular simplex. The size of the simplex is such that
+two throws of a fair die with K faces have the same mean distance as two values of a numeric column
+in its own units. With K = 2 these are the numbers -1 and 1. A kernel then sees one of two values:
 
 | pair feature | equal | different          |
 |--------------|-------|--------------------|
@@ -11,8 +11,8 @@ K = 2 these are the numbers -1 and 1. What a kernel sees of a pair is then one o
 | product      | 1     | -1/(K-1)           |
 | bump         | 1     | m(sqrt(2K/(K-1)))  |
 
-No matrix of indicators is formed, so that the number of categories costs nothing. A code of K or
-more is a category that no training row had: it differs from all of them.
+No indicator matrix is formed, so the cost does not depend on the number of categories. A code of K
+or more is a category that did not occur in training: it differs from all others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from kernalign._typing import Array, IntArray
 from kernalign.kernels._bump import bump
 
-#: (K) -> what a kernel sees of a pair of equal and of different categories.
+#: (K) -> values for a pair of equal and of different categories.
 OF_PAIR: dict[str, Callable[[float], tuple[float, float]]] = {
     "square": lambda K: (0.0, 2 * K / (K - 1)),
     "absolute": lambda K: (0.0, K / (K - 1)),
@@ -35,10 +35,10 @@ OF_PAIR: dict[str, Callable[[float], tuple[float, float]]] = {
 
 
 class CodeColumns:
-    """The columns of a family that hold codes.
+    """The columns of a family that contain codes.
 
-    counts : (d,) the number of codes of each column; 0 for a column of numbers.
-    codes, numbers : positions of the columns of codes and of the others.
+    counts : (d,) the number of codes of each column; 0 for a numeric column.
+    codes, numbers : positions of the columns of codes and of the numeric columns.
     """
 
     def __init__(self, counts: IntArray):
@@ -47,12 +47,12 @@ class CodeColumns:
         self.numbers = np.flatnonzero(counts == 0)
 
     def equal_and_different(self, feature: str) -> tuple[Array, Array]:
-        """What a kernel sees of a pair in each column of codes."""
+        """The values for equal and for different categories in each column of codes."""
         seen = np.array([OF_PAIR[feature](float(K)) for K in self.counts[self.codes]])
         return seen[:, 0], seen[:, 1]
 
     def numbers_of(self, parameters: Array) -> Array:
-        """The parameters of the columns of numbers; a single one is that of all columns."""
+        """The parameters of the numeric columns; a single parameter applies to all columns."""
         return parameters if parameters.size == 1 else parameters[self.numbers]
 
     def codes_of(self, parameters: Array) -> Array:
@@ -79,7 +79,7 @@ class CodeColumns:
         return equal * alike + different * (total - np.array(alike))
 
     def merged(self, of_numbers: Array, of_codes: Array) -> Array:
-        """One entry for each column from those of numbers and those of codes."""
+        """One entry per column, from the entries of numeric columns and of code columns."""
         both = np.empty(len(self.counts))
         both[self.numbers], both[self.codes] = of_numbers, of_codes
         return both

@@ -1,4 +1,4 @@
-"""A user's own kernel function as a family."""
+"""A family defined by a user's kernel function."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from kernalign._typing import Array
 from kernalign.kernels.base import Family, SearchSpace
 
 SCAN_1D, SCAN_ND = 49, 32
-#: Relative step of the central differences that stand in for a missing gradient.
+#: Relative step of the central differences used if no gradient is given.
 STEP = 1e-5
 
 
 class CustomFamily(Family):
-    """kappa_sigma(x, x') given by a function of two data sets and the parameters.
+    """kappa_sigma(x, x') defined by a function of two data sets and the parameters.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ class CustomFamily(Family):
     log : bool
         Search the logarithm of the parameters, which must then be positive.
     gradient_function : callable (X, Z, W, K, *sigma) -> (p,) array, optional
-        d/d sigma of sum_ij W_ij K_ij. Central differences (2p Gram matrices) without it.
+        d/d sigma of sum_ij W_ij K_ij. Without it, central differences are used (2p Gram matrices).
     columns : positions, names or slice, optional
-        The columns of X that the kernel sees; all of them by default.
+        The columns of X that the kernel uses; all of them by default.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class CustomFamily(Family):
         slope = np.empty(z.size)
         lower, upper = (self.to_search(bound) for bound in self._checked_bounds())
         for k in range(z.size):
-            # The function need not be defined outside its bounds.
+            # The function may be undefined outside its bounds.
             h = STEP * (1.0 if self.log else max(abs(z[k]), 1e-3 * (upper[k] - lower[k])))
             ahead, behind = z.copy(), z.copy()
             ahead[k] = min(z[k] + h, max(upper[k], z[k]))

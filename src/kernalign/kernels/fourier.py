@@ -11,27 +11,27 @@ from kernalign.kernels.base import SearchSpace
 from kernalign.kernels.structure import FeatureFamily
 from kernalign.rows import as_rows
 
-#: By default frequencies reach up to one wave per this many points, on average.
+#: By default the largest frequency has one wave per this many points, on average.
 POINTS_PER_WAVE = 16
-#: More frequencies than these are not scanned.
+#: Maximum number of scanned frequencies.
 LARGEST_SCAN = 4096
-#: Starting frequencies in several dimensions: random directions, and a few along each axis.
+#: Starting frequencies in several dimensions: in random directions, and along each axis.
 RANDOM_STARTS, AXIS_STARTS = 256, 8
 #: Largest dimensionless frequency omega_k s_k along one axis in several dimensions.
 LARGEST_FREQUENCY = 10.0
 
 
 class Fourier(FeatureFamily):
-    """kappa_omega(x, x') = 1 + 2 cos(omega'(x - x')), a vector frequency omega.
+    """kappa_omega(x, x') = 1 + 2 cos(omega'(x - x')), with a frequency vector omega.
 
     Positive definite in any dimension, with the features (1, sqrt2 cos omega'x, sqrt2 sin omega'x).
 
     Parameters
     ----------
     columns : positions, names or slice, optional
-        The columns of X that the kernel sees; all of them by default.
+        The columns of X that the kernel uses; all of them by default.
     bounds : (low, high), optional
-        Range of each entry of omega, in radians per unit of X; from the data by default.
+        Range of each entry of omega, in radians per unit of X; derived from the data by default.
     """
 
     parameter = "omega"
@@ -71,7 +71,7 @@ class Fourier(FeatureFamily):
         self._origin = X[0].copy()
 
     def _from_origin(self, X: Array) -> Array:
-        """X seen from a row of the training data: the kernel is the same, phases stay small."""
+        """X relative to a training row: the kernel is unchanged and phases stay small."""
         shifted: Array = X - getattr(self, "_origin", 0.0)
         return shifted
 
@@ -97,7 +97,7 @@ class Fourier(FeatureFamily):
         return self._directions(X, rng)
 
     def _line(self, X: Array) -> SearchSpace:
-        """Every lobe of the objective is 2 pi / range wide: scan at a sixth of that."""
+        """Each lobe of the objective has width 2 pi / range: scan at a sixth of it."""
         width = float(np.ptp(X / self._scale)) or 1.0
         step = 1 / width
         if self.bounds is None:
@@ -109,7 +109,7 @@ class Fourier(FeatureFamily):
         return SearchSpace(scan[0], scan[-1], scan, np.full(1, step))
 
     def _directions(self, X: Array, rng: np.random.Generator) -> SearchSpace:
-        """Random directions at log-uniform lengths, and each axis by itself."""
+        """Random directions with log-uniform lengths, and each single axis."""
         d = X.shape[1]
         if self.bounds is None:
             lower, upper = np.full(d, -LARGEST_FREQUENCY), np.full(d, LARGEST_FREQUENCY)
@@ -141,8 +141,8 @@ class Fourier(FeatureFamily):
 class Dirichlet(Fourier):
     """kappa_sigma(x, x') = 1 + 2 cos(sigma |x - x'|) on one-dimensional inputs.
 
-    The Dirichlet kernel of degree one of the paper. On vectors the cosine of a distance is not
-    positive definite; `Fourier` is the family for them.
+    The Dirichlet kernel of degree one of the paper. For vectors the cosine of a distance is not
+    positive definite; use `Fourier` for them.
     """
 
     parameter = "sigma"

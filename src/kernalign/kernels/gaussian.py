@@ -18,13 +18,13 @@ class Gaussian(Radial):
     ard : bool
         One bandwidth per feature: exp(-sum_k (x_k - x'_k)^2 / sigma_k^2).
     columns : positions, names or slice, optional
-        The columns of X that the kernel sees; all of them by default.
+        The columns of X that the kernel uses; all of them by default.
     bounds : (low, high), optional
-        Range of sigma to search, in the units of X; from the data by default.
+        Range of sigma to search, in the units of X; derived from the data by default.
 
     Notes
     -----
-    sigma^2, not 2 sigma^2: the same kernel as scikit-learn's RBF with gamma = 1 / sigma^2.
+    The exponent has sigma^2, not 2 sigma^2: it is scikit-learn's RBF with gamma = 1 / sigma^2.
 
     Examples
     --------

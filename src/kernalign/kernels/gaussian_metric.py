@@ -13,24 +13,24 @@ from kernalign.kernels.base import Family, SearchSpace
 from kernalign.kernels.gaussian import Gaussian
 from kernalign.rows import as_rows
 
-#: The largest entry of L searched, in units of one over the spread of its feature.
+#: Largest entry of L in the search, in units of 1 / spread of the feature.
 LARGEST = 10.0
-#: Random directions from which the search starts, each at bandwidths of this many quantiles.
+#: Number of random directions that start the search, and of bandwidth quantiles for each.
 DIRECTIONS, BANDWIDTHS = 3, 3
 
 
 class GaussianMetric(Family):
     """kappa_L(x, x') = exp(-|L'(x - x')|^2) with L of shape (features, rank).
 
-    Directions of the input space instead of single features: the kernel is constant along what L
-    does not see. Its parameters are the entries of L, row by row.
+    The kernel depends on directions of the input space instead of single features. It is constant
+    along directions orthogonal to L. Its parameters are the entries of L, row by row.
 
     Parameters
     ----------
     rank : int
         Number of directions.
     columns : positions, names or slice, optional
-        The columns of X that the kernel sees; all of them by default.
+        The columns of X that the kernel uses; all of them by default.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class GaussianMetric(Family):
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         L = self.metric(sigma, X.shape[1])
-        # Data far from zero would lose digits in the projection.
+        # Data far from zero would lose accuracy in the projection.
         middle = (X if Z is None else Z).mean(axis=0)
         projected = None if Z is None else (Z - middle) @ L
         return Gaussian().gram(np.ones(1), (X - middle) @ L, projected)
@@ -101,7 +101,7 @@ class GaussianMetric(Family):
         return np.repeat(1 / self._feature_scale(d), self.rank)
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
-        """Random projections that keep distances, at a few common bandwidths."""
+        """Random projections that preserve distances, at a few common bandwidths."""
         d = X.shape[1]
         nearest, largest = distance_range(X, rng, "euclidean")
         if largest == 0:

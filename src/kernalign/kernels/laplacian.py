@@ -15,8 +15,8 @@ from kernalign.kernels.structure import Tiles
 class Laplacian(Radial):
     """kappa_sigma(x, x') = exp(-|x - x'|_1 / sigma), or sum_k |x_k - x'_k| / sigma_k.
 
-    The L1 distance, as in scikit-learn's laplacian_kernel with gamma = 1 / sigma.
-    (exp(-|x - x'|_2 / sigma) is Matern(nu=0.5).)
+    The distance is L1, as in scikit-learn's laplacian_kernel with gamma = 1 / sigma.
+    exp(-|x - x'|_2 / sigma) is Matern(nu=0.5).
     """
 
     pair_feature = "absolute"
@@ -35,7 +35,7 @@ class Laplacian(Radial):
             if A.dtype == np.float64:
                 cdist(A[rows], B[columns], "cityblock", out=out)
                 return out
-            # scipy has no single precision.
+            # scipy does not compute in single precision.
             out[...] = 0.0
             apart = np.empty_like(out)
             for k in np.flatnonzero(np.broadcast_to(sigma, X.shape[1:]) < np.inf):

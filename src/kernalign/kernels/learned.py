@@ -1,4 +1,4 @@
-"""The kernel that was learned: a non-negative combination of members of families."""
+"""The learned kernel: a non-negative combination of kernels."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from kernalign.kernels.together import KernelsOnRows
 class LearnedKernel(Kernel):
     """k = sum_t weights_t kernels_t, callable as ``k(X)`` or ``k(X, Z)``.
 
-    Normalised so that the centred Gram matrix of the training rows has mean diagonal one
-    (alignment does not see the scale, the machine trained on the kernel does).
+    It is normalised so that the centred Gram matrix of the training rows has mean diagonal one.
+    (Alignment does not depend on the scale, but the machine trained on the kernel does.)
 
-    It is a scikit-learn Gaussian-process kernel without free hyperparameters, so it can stand in
-    ``GaussianProcessRegressor(kernel=k)``, ``k + WhiteKernel()``, ``SVC(kernel=k)``.
+    It is a scikit-learn Gaussian-process kernel without free hyper-parameters and can be used in
+    ``GaussianProcessRegressor(kernel=k)``, ``k + WhiteKernel()`` or ``SVC(kernel=k)``.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class LearnedKernel(Kernel):
         Z = None if Y is None else _as_rows(Y)
         K = self._gram(X, Z)
         if Z is None:
-            # Blocks round the two halves differently; a Gram matrix is symmetric to the last bit.
+            # Blocks round the two halves differently, but a Gram matrix must be exactly symmetric.
             K += K.T
             K *= 0.5
         if eval_gradient:
@@ -49,7 +49,7 @@ class LearnedKernel(Kernel):
         return K
 
     def _gram(self, X: Array, Z: Array | None) -> Array:
-        """k(X, Z) by blocks of rows within scikit-learn's `working_memory`."""
+        """k(X, Z), in blocks of rows that fit in scikit-learn's `working_memory`."""
         columns = X if Z is None else Z
         most = rows_within_budget(len(columns))
         if len(X) <= most:
@@ -105,15 +105,15 @@ class LearnedKernel(Kernel):
         return hash((tuple(self.kernels), np.asarray(self.weights).tobytes()))
 
 
-#: Kernels that a notebook shows.
+#: Maximum number of kernels shown in a notebook.
 _SHOWN = 12
-#: Arrays of one block that are alive at once: the Gram matrix, the block, the sum, and what the
-#: longest formula (Matern's) holds on its way.
+#: Number of block-sized arrays in memory at once: the Gram matrix, the block, the sum, and the
+#: intermediate results of the longest formula (Matern's).
 _ALIVE = 8
 
 
 def rows_within_budget(n_columns: int) -> int:
-    """Rows of a block of `n_columns` that scikit-learn's `working_memory` allows."""
+    """Number of rows of a block with `n_columns` columns that fit in `working_memory`."""
     budget = working_memory()
     row = 8 * _ALIVE * max(1, n_columns)
     if budget < row:
@@ -124,5 +124,5 @@ def rows_within_budget(n_columns: int) -> int:
 def _as_rows(X: Any) -> Array:
     rows: Array = np.asarray(X, dtype=float)
     if rows.ndim != 2:
-        raise ValueError(f"A kernel takes a two-dimensional array of rows. Got {rows.ndim}-D.")
+        raise ValueError(f"A kernel needs a two-dimensional array of rows. Got {rows.ndim}-D.")
     return rows

@@ -15,8 +15,8 @@ class Linear(FeatureFamily):
     """kappa_w(x, x') = sum_k w_k^2 x_k x'_k / (d s_k^2), 0 <= w_k <= 1.
 
     s_k is the spread of feature k on the training data, so that w_k = 1 for all k is the linear
-    kernel of standardised features with mean centred diagonal one. A weight that reaches zero
-    drops its feature.
+    kernel of standardised features with mean centred diagonal one. A weight of zero removes its
+    feature.
     """
 
     parameter = "weight"
@@ -36,7 +36,7 @@ class Linear(FeatureFamily):
         scaled: Array = X / getattr(self, "_scale", np.ones(X.shape[1]))
         return scaled
 
-    # Columns of codes have no explicit features: these would be as many as there are categories.
+    # Columns of codes have no explicit features: there would be one per category.
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         codes = self.codes

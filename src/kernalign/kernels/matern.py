@@ -1,4 +1,4 @@
-"""Matern kernels: like the Gaussian, with sample paths of finite smoothness."""
+"""Matern kernels: like the Gaussian, but with sample paths of finite smoothness."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMOOTHNESS = (0.5, 1.5, 2.5)
 class Matern(Radial):
     """kappa_sigma(x, x') = p(r) exp(-sqrt(2 nu) r), r = |x - x'| / sigma.
 
-    p = 1 for nu = 1/2, 1 + sqrt(3) r for nu = 3/2, 1 + sqrt(5) r + 5 r^2 / 3 for nu = 5/2:
+    p = 1 for nu = 1/2, 1 + sqrt(3) r for nu = 3/2, 1 + sqrt(5) r + 5 r^2 / 3 for nu = 5/2. It is
     scikit-learn's Matern with length_scale = sigma.
     """
 
@@ -47,7 +47,7 @@ class Matern(Radial):
 
     def profile(self, D: Array) -> Array:
         self._check_nu()
-        # Beyond this the exponential is zero, and infinity times zero would not be.
+        # The exponential is zero there; without the limit, infinity times zero would be NaN.
         u = np.minimum(np.sqrt(2 * self.nu * D), 1e3)
         decay = np.exp(-u)
         if self.nu == 0.5:
@@ -59,7 +59,7 @@ class Matern(Radial):
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         u = np.minimum(np.sqrt(2 * self.nu * distances()), 1e3)
         if self.nu == 0.5:
-            # Unbounded at D = 0, where every derivative of D vanishes faster: 0 is the limit.
+            # Unbounded at D = 0, but every derivative of D vanishes faster: the limit is 0.
             return -0.5 * np.divide(K, u, out=np.zeros_like(K), where=u > 0)
         if self.nu == 1.5:
             return -1.5 * np.exp(-u)
@@ -70,6 +70,6 @@ class Matern(Radial):
     def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
         """Student's t with 2 nu degrees of freedom."""
         normal = rng.standard_normal((d, number))
-        # A normal vector over the root of a chi-squared variable by its degrees of freedom.
+        # A normal vector divided by the root of a chi-squared variable per degree of freedom.
         omega: Array = normal * np.sqrt(2 * self.nu / rng.chisquare(2 * self.nu, number))
         return omega / np.broadcast_to(sigma, (d,))[:, None]

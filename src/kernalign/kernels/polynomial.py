@@ -19,9 +19,9 @@ LARGEST_POWER = 150
 class Polynomial(ScalarFamily):
     """kappa_c(x, x') = ((x'x' / s^2 + c) / (1 + c))^degree, c > 0.
 
-    s^2 is the mean of |x|^2 on the training data, so that the diagonal stays near one whatever
-    the offset. A large c favours low orders of the expansion, a small one the highest.
-    scikit-learn's polynomial_kernel with gamma = 1/s^2, coef0 = c is (1 + c)^degree times it.
+    s^2 is the mean of |x|^2 on the training data, so that the diagonal is near one for any offset.
+    A large c favours low orders of the expansion, a small c the highest order. scikit-learn's
+    polynomial_kernel with gamma = 1/s^2, coef0 = c is (1 + c)^degree times this kernel.
     """
 
     parameter = "offset"
@@ -57,7 +57,7 @@ class Polynomial(ScalarFamily):
         return inner
 
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
-        # A row beyond all scales of the training data must not overflow.
+        # A row far outside the training data must not overflow.
         largest = 10.0 ** (LARGEST_POWER / self.degree)
         base = np.clip((statistic + sigma[0]) / (1 + sigma[0]), -largest, largest)
         powers: Array = base**self.degree

@@ -1,4 +1,4 @@
-"""A power of a sum of kernels: products of kernels, beyond their sums."""
+"""A power of a sum of kernels: it contains products of kernels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PowerOfSum(Family):
     """kappa_mu(x, x') = (sum_k mu_k kappa_k(x, x'))^degree, mu >= 0, degree an integer >= 1.
 
     Element-wise products of positive semidefinite matrices are positive semidefinite (Schur), so
-    it is a kernel. Its parameters are the weights mu of the kernels given.
+    this is a kernel. Its parameters are the weights mu of the given kernels.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class PowerOfSum(Family):
         self.degree = degree
 
     def at(self, *sigma: float | Sequence[float]) -> FamilyMember:
-        """The kernel with weights mu, given as one sequence or one by one."""
+        """The kernel with weights mu, given as one sequence or as separate arguments."""
         mu = super().at(*sigma).sigma
         if mu.size != len(self.kernels) or not ((mu >= 0) & np.isfinite(mu)).all():
             raise ValueError(
-                f"A PowerOfSum of {len(self.kernels)} kernels takes as many weights in [0, inf). "
+                f"A PowerOfSum of {len(self.kernels)} kernels needs as many weights in [0, inf). "
                 f"Got {mu.tolist()} instead."
             )
         return PowerOfSumKernel(self, mu)
@@ -72,11 +72,11 @@ class PowerOfSum(Family):
         return total**self.degree
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
-        # d K / d mu_k = degree T^(degree - 1) o K_k. T cannot be told from K where degree is even.
+        # d K / d mu_k = degree T^(degree - 1) o K_k. For even degrees, K does not determine T.
         outer = self.degree * W * self._sum(sigma, X, Z) ** (self.degree - 1)
         return np.array([np.vdot(outer, kernel(X, Z)) for kernel in self.kernels])
 
-    # The weights are searched as they are: they may be zero.
+    # The search uses the weights themselves, not their logarithms: they may be zero.
 
     def to_search(self, sigma: Array) -> Array:
         return sigma
@@ -89,20 +89,20 @@ class PowerOfSum(Family):
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
         raise TypeError(
-            "The weights of a PowerOfSum have no scale of their own to search: PolynomialMKL "
-            "learns them."
+            "The weights of a PowerOfSum cannot be searched as a family: use PolynomialMKL to "
+            "learn them."
         )
 
     def constants(self) -> dict[str, float]:
         return {"degree": self.degree}
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        # scikit-learn's would cut a long list short, and kernels are compared by it.
+        # scikit-learn would shorten a long list, but kernels are compared by this text.
         return f"PowerOfSum([{', '.join(map(repr, self.kernels))}], degree={self.degree})"
 
 
 class PowerOfSumKernel(FamilyMember):
-    """One member of `PowerOfSum`, printed as the formula that it is."""
+    """One kernel of `PowerOfSum`, printed as its formula."""
 
     family: PowerOfSum
 

@@ -1,4 +1,4 @@
-"""A Gram matrix that the user computed, as a kernel on row numbers."""
+"""A Gram matrix computed by the user, as a kernel on row indices."""
 
 from __future__ import annotations
 
@@ -10,25 +10,24 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.kernels.base import Family, SearchSpace
 
-#: Relative departure from symmetry, and relative size of negative eigenvalues, put down to
-#: rounding.
+#: Relative asymmetry, and relative size of negative eigenvalues, that count as rounding errors.
 SYMMETRY, EIGENVALUE = 1e-8, 1e-8
-#: Matrices that were found positive semidefinite, by a hash of their numbers: every fold of a
-#: cross-validation asks again, of its own copy, and each answer costs an eigendecomposition.
+#: Hashes of matrices known to be positive semidefinite. Every fold of a cross-validation checks its
+#: own copy, and a check costs an eigendecomposition.
 _VALID: set[bytes] = set()
 
 
 class GramMatrix(Family):
-    """kappa(i, j) = K[i, j], for X whose single column holds row numbers of K.
+    """kappa(i, j) = K[i, j]; X has a single column of row indices into K.
 
     Parameters
     ----------
     matrix : (N, N) symmetric positive semidefinite array
-        Kernel values of all objects, those of prediction included.
+        Kernel values of all objects, including those to predict.
     clip : bool
-        Set negative eigenvalues to zero instead of refusing them.
+        Set negative eigenvalues to zero instead of raising an error.
     name : str
-        How error messages call the matrix.
+        Name of the matrix in error messages.
     """
 
     parameter = "none"
@@ -55,7 +54,7 @@ class GramMatrix(Family):
         rows = np.where(inside, column, 0).astype(int)
         if X.shape[1] != 1 or not inside.all() or (rows != column).any():
             raise ValueError(
-                f"With Gram matrices X must be one column of row numbers from 0 to {n - 1}. "
+                f"With Gram matrices, X must be one column of row indices from 0 to {n - 1}. "
                 f"Got {X.shape[1]} columns with values from {X.min():g} to {X.max():g}."
             )
         return rows
@@ -77,11 +76,11 @@ class GramMatrix(Family):
         return {}
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
-        raise TypeError("A Gram matrix is a single kernel: there is nothing to search.")
+        raise TypeError("A Gram matrix is a single kernel: it has no parameters to search.")
 
 
 def checked_gram(matrix: Any, clip: bool, name: str) -> Array:
-    """A finite, symmetric, positive semidefinite matrix, or one sentence saying by how much not."""
+    """Check that a matrix is finite, symmetric and positive semidefinite."""
     K = np.asarray(matrix, dtype=float)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or not len(K):
         raise ValueError(f"{name} must be a square matrix. Got shape {K.shape} instead.")
@@ -89,7 +88,7 @@ def checked_gram(matrix: Any, clip: bool, name: str) -> Array:
         raise ValueError(f"{name} must hold finite numbers. Got NaN or infinity.")
     size = float(np.abs(K).max())
     if size == 0:
-        raise ValueError(f"{name} is all zeros: it cannot tell any two rows apart.")
+        raise ValueError(f"{name} is all zeros: every pair of rows has the same kernel value.")
     gap = float(np.abs(K - K.T).max())
     if gap > SYMMETRY * size:
         raise ValueError(

@@ -17,9 +17,9 @@ ALPHA_SCAN = (0.3, 1.0, 5.0)
 class RationalQuadratic(Radial):
     """kappa(x, x') = (1 + D / alpha)^-alpha, D = |x - x'|^2 / sigma^2.
 
-    Both sigma (one, or one per feature) and alpha are searched; the last entry of the parameter
-    vector is alpha. As alpha grows the kernel becomes the Gaussian with the same sigma.
-    scikit-learn writes D / (2 alpha l^2): length_scale = sigma / sqrt(2).
+    sigma (one, or one per feature) and alpha are both searched; the last entry of the parameter
+    vector is alpha. As alpha grows, the kernel tends to the Gaussian with the same sigma.
+    scikit-learn uses D / (2 alpha l^2): length_scale = sigma / sqrt(2).
     """
 
     untied_names = ("alpha",)

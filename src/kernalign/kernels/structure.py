@@ -1,4 +1,4 @@
-"""Families with more structure: one number tells all of a pair, or features tell all of a row."""
+"""Families with more structure: kernels of one scalar per pair, or with explicit features."""
 
 from __future__ import annotations
 
@@ -11,46 +11,46 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.kernels.base import Family
 
-#: (rows, columns, out) -> out: a number for each pair of a row and a column.
+#: (rows, columns, out) -> out: a value for each pair of a row and a column.
 Tiles = Callable[[slice, slice, Array], Array]
 
 
 class ScalarFamily(Family):
-    """A family with one parameter whose kernels depend on a pair only through one number.
+    """A one-parameter family whose kernels depend on a pair of rows only through one scalar.
 
-    That number (a distance, an inner product) is computed once for a pair and serves every sigma,
-    and sums over pairs are smooth in z: learners can tabulate them in a single pass.
+    The scalar (a distance or an inner product) is computed once per pair and used for every sigma.
+    Sums over pairs are smooth in z, so learners can tabulate them in a single pass.
     """
 
-    #: Step of z at which a tabulated sum over pairs interpolates to about 1e-7 of its size.
+    #: Step of z at which a tabulated sum over pairs interpolates to a relative error of about 1e-7.
     node_step: float = 0.25
     #: exp(-statistic / sigma^power): then products of members are members of the family.
     semigroup: bool = False
     power: float = 2.0
-    #: For semigroups, nodes per octave of sigma^-power at which sums over pairs are tabulated.
+    #: For semigroups: nodes per octave of sigma^-power in the table of sums over pairs.
     nodes_per_octave: int = 2
 
     def one_parameter(self) -> bool:
-        """Whether this member of the class has a single parameter (no bandwidth per feature)."""
+        """Whether this object has a single parameter (no bandwidth per feature)."""
         return True
 
     @abstractmethod
     def statistic(self, X: Array, Z: Array | None = None) -> Array:
-        """The number (n, m) that determines kappa_sigma(x_i, z_j) for every sigma."""
+        """The scalar (n, m) that determines kappa_sigma(x_i, z_j) for every sigma."""
 
     def unit(self) -> float:
-        """The sigma in whose units the statistic is measured."""
+        """The sigma that is the unit of the statistic."""
         return 1.0
 
     @abstractmethod
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
-        """K from the statistic, which is left as it is."""
+        """K from the statistic, which is not changed."""
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         return self.from_statistic(self.statistic(X, Z), sigma)
 
-    # A pass over the pairs asks for small arrays over and over. Where the system takes freed
-    # memory back at once, as on a Dask worker, new ones cost about as much as the numbers in them.
+    # A pass over pairs allocates small arrays repeatedly. If the system reclaims freed memory at
+    # once, as on a Dask worker, allocation costs about as much as the computation.
 
     def statistic_tiles(self, X: Array, Z: Array | None = None) -> Tiles:
         """`statistic` of some rows of X and of Z, written to an array."""
@@ -76,7 +76,7 @@ def is_scalar(family: Family) -> TypeGuard[ScalarFamily]:
 class FeatureFamily(Family):
     """A family with explicit features: kappa_sigma(x, z) = phi_sigma(x)' phi_sigma(z).
 
-    Sums over pairs then cost O(n): nothing of size n x n is formed.
+    Sums over pairs then cost O(n), and no n x n matrix is formed.
     """
 
     @abstractmethod
@@ -102,5 +102,5 @@ class FeatureFamily(Family):
 
 
 def has_features(family: Family) -> TypeGuard[FeatureFamily]:
-    """Whether a family has explicit features: not on codes, of which there can be thousands."""
+    """Whether a family has explicit features; on columns of codes there would be too many."""
     return isinstance(family, FeatureFamily) and family.codes is None

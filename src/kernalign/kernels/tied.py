@@ -1,4 +1,4 @@
-"""Families on given rows, and the one-parameter families that tie their parameters together."""
+"""Families on given rows, and their one-parameter forms with tied parameters."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kernalign.kernels import Family, SearchSpace
 
 @dataclass(frozen=True)
 class Ground:
-    """Families on given rows: where to search them, and where their tied forms.
+    """The search spaces of families, and of their tied forms, on given rows.
 
-    tied : the one-parameter family that ties a family's parameters, or the family itself.
+    tied : the one-parameter family in which all parameters are equal, or the family itself.
     """
 
     families: list[Family]
@@ -35,11 +35,11 @@ class Ground:
 
     @property
     def all_tied(self) -> bool:
-        """Whether no family has parameters to tie."""
+        """Whether no family has several parameters to tie."""
         return all(a is b for a, b in zip(self.families, self.tied, strict=True))
 
     def only(self, chosen: Sequence[int]) -> Ground:
-        """Some of the families, in this order; one may be there twice."""
+        """Some of the families, in the given order; a family may occur twice."""
         return Ground(
             [self.families[f] for f in chosen],
             [self.spaces[f] for f in chosen],
@@ -48,7 +48,7 @@ class Ground:
         )
 
     def untied(self, f: int, z: Array) -> Array:
-        """Search coordinates in family f of a kernel of its tied form."""
+        """Search coordinates in family f of a kernel given in its tied form."""
         family, tied = self.families[f], self.tied[f]
         if tied is family:
             return z

@@ -1,7 +1,7 @@
-"""Several kernels on the same rows: what a pair of rows tells a family is computed once.
+"""Evaluate several kernels on the same rows; shared distances are computed once.
 
-Every member of a one-parameter family depends on a pair through one number, a distance or an inner
-product. Kernels whose families are equal share it, whether they share the family object or not.
+Every kernel of a one-parameter family depends on a pair through one scalar, a distance or an inner
+product. Kernels of equal families share it, even if the family objects differ.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kernalign.kernels.structure import is_scalar
 
 
 def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
-    """Positions of the kernels whose families are equal, group by group."""
+    """Positions of the kernels, grouped by equal families."""
     groups: list[list[int]] = []
     for i, kernel in enumerate(kernels):
         for group in groups:
             family = kernels[group[0]].family
-            # Only a shared statistic is worth a comparison: Gram matrices are long to compare.
+            # Only families with a shared statistic are compared: comparing Gram matrices is slow.
             if family is kernel.family or (is_scalar(family) and family == kernel.family):
                 group.append(i)
                 break
@@ -32,9 +32,9 @@ def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
 
 
 class KernelsOnRows:
-    """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself where Z is None).
+    """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself if Z is None).
 
-    precision : in which families that can compute; others are rounded to it where it matters.
+    precision : of the computation in families that support it; other results are rounded to it.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class KernelsOnRows:
     def fill(self, stack: Array, rows: slice, columns: slice, room: Array | None = None) -> None:
         """Write the Gram blocks of all kernels on one tile to `stack`, (m, rows, columns).
 
-        room : an array of the tile's shape to work in, overwritten.
+        room : a work array of the tile's shape; it is overwritten.
         """
         for group in self._groups:
             statistic = group.statistic(rows, columns, room)
@@ -61,14 +61,14 @@ class KernelsOnRows:
                     out[...] = block
 
     def combine(self, weights: Array, rows: slice | None = None) -> Array:
-        """sum_t weights_t kappa_t of all rows, or of some, with all columns."""
+        """sum_t weights_t kappa_t of all rows, or of some, against all columns."""
         total: Array | None = None
         room: Array | None = None
         rows = slice(0, self.shape[0]) if rows is None else rows
         everything = rows, slice(0, self.shape[1])
         for group in self._groups:
             used = [(i, sigma) for i, sigma in group.members if weights[i] != 0]
-            # A kernel by itself computes what it needs, in its own units.
+            # A single kernel computes its statistic in its own units.
             statistic = group.statistic(*everything) if len(used) > 1 else None
             for i, sigma in used:
                 block = group.evaluate(sigma, *everything, statistic, room)
@@ -100,7 +100,7 @@ class _Group:
         self._tiles = family.statistic_tiles(self.X, self.Z) if is_scalar(family) else None
 
     def statistic(self, rows: slice, columns: slice, room: Array | None = None) -> Array | None:
-        """What all members need to know of these pairs; None where they have nothing in common."""
+        """The statistic that all members share for these pairs; None if there is none."""
         if self._tiles is None:
             return None
         if room is None:
@@ -116,7 +116,7 @@ class _Group:
         statistic: Array | None,
         room: Array | None,
     ) -> Array:
-        """kappa_sigma on one tile: `room`, if there is any and it is of use, or a new array."""
+        """kappa_sigma on one tile, in `room` if that is possible, otherwise in a new array."""
         if statistic is not None and is_scalar(self.family):
             out = np.empty_like(statistic) if room is None else room
             self.family.from_statistic_into(out, statistic, sigma)

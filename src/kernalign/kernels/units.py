@@ -1,7 +1,7 @@
-"""Units of columns: what a kernel sees does not depend on how a column was measured.
+"""Units of columns, which make kernels independent of the scale of measurement.
 
-A column is centred at its median and divided by its spread. Far values count less: beyond a few
-spreads distances grow like logarithms, or, in a column with heavy tails, from the centre on.
+A column is centred at its median and divided by its spread. Extreme values are damped: distances
+grow logarithmically beyond a few spreads, or from the centre on in a column with heavy tails.
 """
 
 from __future__ import annotations
@@ -13,28 +13,29 @@ import numpy as np
 
 from kernalign._typing import Array, IntArray
 
-#: Beyond this many standard deviations a plain column grows like a logarithm.
+#: A plain column grows logarithmically beyond this many standard deviations.
 TAIL = 3.0
-#: A squashed column is asinh(SQUASH u), u in mean absolute deviations: nearly linear up to one
-#: half of one, a logarithm beyond one.
+#: A squashed column is asinh(SQUASH u), with u in mean absolute deviations: nearly linear up to
+#: u = 1/2, logarithmic above 1.
 SQUASH = 2.0
-#: Rows that are looked at to see whether a column has two values.
+#: Number of rows checked first to see whether a column has two values.
 LOOKED_AT = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """u(x) = (curve((x - centre) / spread) - mean) / deviation, for each column by itself.
+    """u(x) = (curve((x - centre) / spread) - mean) / deviation, separately for each column.
 
-    curve : the identity with logarithmic tails, or asinh where `squashed`.
-    low, high : the range of the training rows. Values outside are taken for its ends: what the
-        kernel says there is not known from any row.
-    codes : the number of codes of each column that holds codes of three or more categories, which
-        stay as they are; 0 for numbers. None if there is no such column.
-    pairs : True for a column of two codes, which are numbers. A third category lies between them.
+    curve : the identity with logarithmic tails, or asinh if `squashed`.
+    low, high : the range of the training rows. Values outside are clipped to it, because no
+        training row determines the kernel there.
+    codes : for columns of three or more categories, the number of codes; they are not scaled. 0 for
+        numbers; None if there is no such column.
+    pairs : True for a column of two codes, which are used as numbers. A new category lies between
+        them.
 
-    Results are rounded to single precision: a change of the columns' units changes their last
-    digits, and these must not change anything else.
+    Results are rounded to single precision: rescaling a column changes the last digits, and these
+    must not affect the result.
     """
 
     squashed: bool
@@ -51,7 +52,7 @@ class Units:
     def of(
         cls, X: Array, weight: Array, *, squashed: bool = False, codes: IntArray | None = None
     ) -> Units:
-        """The units of the columns of some rows.
+        """The units of the columns of the given rows.
 
         codes : the number of codes of each column; 0 for numbers.
         """
@@ -61,22 +62,22 @@ class Units:
             X = np.where(many > 0, 0.0, X)
         share = weight / weight.sum()
         centre = weighted_median(X, weight)
-        # A sum of numbers near the largest double must not overflow.
+        # A sum of numbers near the largest float must not overflow.
         size = np.abs(X - centre).max(axis=0)
         size[size == 0] = 1.0
         spread = (share @ (np.abs(X - centre) / size)) * size
         spread[spread == 0] = 1.0
         if not squashed:
-            # In standard deviations of what the tails leave.
+            # In standard deviations of the damped values.
             _, deviation = _location(_curve((X - centre) / spread, squashed), share)
             spread = spread * deviation
         if pairs is not None:
-            # Exactly symmetric: which of two categories comes first must not matter.
+            # Exactly symmetric, so that the order of the two categories does not matter.
             centre, spread = np.where(pairs, 0.5, centre), np.where(pairs, 0.5, spread)
         U = _curve((X - centre) / spread, squashed)
         mean, deviation = _location(U, share)
         two = np.array([len(np.unique(column)) == 2 for column in X[:LOOKED_AT].T], dtype=bool)
-        # Two codes are as far apart as those of a fair coin, however rare one of them is.
+        # Two codes have the distance of a fair coin's sides, even if one of them is rare.
         deviation = np.where(two, (U.max(axis=0) - U.min(axis=0)) / 2, deviation)
         low, high = X.min(axis=0), X.max(axis=0)
         return cls(squashed, centre, spread, mean, deviation, low, high, many, pairs)
@@ -109,7 +110,7 @@ class Units:
 
 
 def weighted_median(X: Array, weight: Array) -> Array:
-    """The median of each column, a row of weight w counting as w equal rows."""
+    """The median of each column; a row of weight w counts as w equal rows."""
     if (weight == weight[0]).all():
         return np.median(X, axis=0)
     order = np.argsort(X, axis=0, kind="stable")
@@ -131,7 +132,7 @@ def _curve(U: Array, squashed: bool) -> Array:
 
 
 def _location(U: Array, share: Array) -> tuple[Array, Array]:
-    """Weighted mean and standard deviation of each column; 1 for a constant."""
+    """Weighted mean and standard deviation of each column; the latter is 1 for a constant."""
     mean = share @ U
     deviation = np.sqrt(share @ (U - mean) ** 2)
     return mean, np.where(deviation > 0, deviation, 1.0)
