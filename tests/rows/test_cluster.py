@@ -87,8 +87,8 @@ def test_chunks_of_unequal_and_unknown_length():
 def test_shares_add_up_however_many_wait(waiting, monkeypatch):
     X, y = problem(1500)
     near = ContinuousAlignment().fit(X, y).kernel_
-    monkeypatch.setattr(kernalign.rows.dask, "FEWEST", 100)
-    monkeypatch.setattr(kernalign.rows.dask, "MOST", 120)
+    monkeypatch.setattr(kernalign.rows.dask, "MIN_BLOCK_ROWS", 100)
+    monkeypatch.setattr(kernalign.rows.dask, "MAX_BLOCK_ROWS", 120)
     monkeypatch.setattr(kernalign.rows.dask, "WAITING", waiting)
     same_kernel(ContinuousAlignment().fit(unequal(X, 700, 90), y).kernel_, near)
 
@@ -213,7 +213,9 @@ def test_bad_rows_and_parameters_are_named():
     broken[40, 1] = np.nan
     with pytest.raises(ValueError, match="Input X contains NaN"):
         ContinuousAlignment().fit(da.from_array(broken, chunks=(30, -1)), y)
-    with pytest.raises(ValueError, match=r"X and y must have as many rows\. Got 60 and 59"):
+    with pytest.raises(
+        ValueError, match=r"X and y must have the same number of rows\. Got 60 and 59"
+    ):
         ContinuousAlignment().fit(chunks, y[:59])
     with pytest.raises(ValueError, match="families of one parameter"):
         ContinuousAlignment(Gaussian(ard=True)).fit(chunks, y)

@@ -128,7 +128,9 @@ def test_labels_are_checked(make):
     broken[4] = np.nan
     with pytest.raises(ValueError, match=r"y (has no label|is missing) in row 4"):
         make().fit(chunks_of(X), broken)
-    with pytest.raises(ValueError, match=r"X and y must have as many rows\. Got 60 and 59"):
+    with pytest.raises(
+        ValueError, match=r"X and y must have the same number of rows\. Got 60 and 59"
+    ):
         make().fit(chunks_of(X), y[:59])
 
 

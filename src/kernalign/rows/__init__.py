@@ -1,4 +1,4 @@
-"""Where rows of data are, and what can be asked of them there."""
+"""Rows of data, in memory or elsewhere, and the operations on them."""
 
 from kernalign.rows.base import Rows, RowSums, Source
 from kernalign.rows.memory import ArrayRows, as_rows, columns_of

@@ -1,8 +1,8 @@
-"""The contract of rows: an (n, d) table that need not be in memory.
+"""The interface of rows: an (n, d) table that need not be in memory.
 
-Everything above asks rows for the few things below and never where they are. Rows in memory are
-plain arrays, which `as_rows` wraps where one of these is asked. A new place for rows (a cluster,
-files read in batches) is a `Source`, which is what a user hands in, and the `Rows` that it opens.
+All other code uses only these operations and does not depend on where the rows are. Rows in memory
+are plain arrays, which `as_rows` wraps. A new kind of storage (a cluster, files read in batches)
+implements `Source`, which is what a user passes in, and the `Rows` that it opens.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from kernalign.rows.pairs import Pass, Passed
 
 
 class RowSums(ABC):
-    """How to sum over rows, block by block; sums of different rows are added by `+`."""
+    """A sum over rows, computed block by block; sums of different rows are added by `+`."""
 
-    #: Rows of a block, at most.
+    #: Maximum number of rows of a block.
     block: int
 
     @abstractmethod
@@ -30,14 +30,14 @@ class RowSums(ABC):
 
     @abstractmethod
     def include(self, total: Any, X: Array, *columns: Array) -> None:
-        """Add a block of rows, with what else is known of each, to a total, in place."""
+        """Add a block of rows, with further columns of the same length, to a total in place."""
 
 
 class Rows(ABC):
     """Rows of finite numbers."""
 
     shape: tuple[int, int]
-    #: Whether all rows are in this process: only then may work grow faster than their number.
+    #: Whether all rows are in this process: only then may the cost be superlinear in their number.
     in_memory: bool = False
 
     def __len__(self) -> int:
@@ -49,29 +49,29 @@ class Rows(ABC):
 
     @abstractmethod
     def subset(self, index: Any) -> Any:
-        """The rows of a mask or of an ascending index, left where they are."""
+        """The rows of a mask or of an ascending index, without moving them."""
 
     @abstractmethod
     def select(self, columns: Any) -> Any:
-        """All rows with some of their columns, left where they are."""
+        """All rows with some of their columns, without moving them."""
 
     @abstractmethod
     def spread(self, weight: Array) -> Array:
-        """Weighted standard deviation of each column; that of the widest for a constant one."""
+        """Weighted standard deviation of each column; for a constant column that of the widest."""
 
     @abstractmethod
     def pass_over_pairs(self, this: Pass, factor: Array) -> Passed:
-        """Sums over all pairs of rows; factor (n, c) has what is known of each."""
+        """Sums over all pairs of rows; factor (n, c) has further values of each row."""
 
     @abstractmethod
     def total(self, sums: RowSums, columns: Sequence[Array], index: Any = None) -> Any:
-        """`sums` over all rows, or over those of an index; columns have n entries each."""
+        """`sums` over all rows, or over those of an index; `columns` have n entries each."""
 
 
 class Source(ABC):
-    """What a user hands in where rows are not in memory.
+    """Input of a user whose rows are not in memory.
 
-    head : a table without rows that has the names of the columns, if there are any.
+    head : a table without rows that has the column names, if there are any.
     """
 
     head: Any
@@ -79,16 +79,16 @@ class Source(ABC):
 
     @abstractmethod
     def opened(self, labels: Sequence[Any]) -> tuple[Rows, list[Any]]:
-        """The rows, checked to be finite numbers, and arrays of labels, None where None is given.
+        """The rows, checked to be finite, and the labels as arrays (None stays None).
 
-        One reading of the rows suffices for both.
+        The data are read once for both.
         """
 
     @abstractmethod
     def map(self, function: Callable[[Array], Array], width: int | None, dtype: Any) -> Any:
-        """function(rows), (n,) or (n, width), of all rows, left where they are."""
+        """function(rows) of all rows, of shape (n,) or (n, width), without moving them."""
 
     def check_columns(self, estimator: BaseEstimator, *, reset: bool) -> None:
-        """Whether the columns are those of `fit`; reset: set `n_features_in_` and names instead."""
+        """Check that the columns are those of `fit`; with reset, set `n_features_in_` and names."""
         _check_feature_names(estimator, self.head, reset=reset)
         _check_n_features(estimator, self.head, reset=reset)

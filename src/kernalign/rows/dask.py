@@ -1,8 +1,8 @@
-"""Rows on a Dask cluster: the only file that knows Dask.
+"""Rows on a Dask cluster. No other module depends on Dask.
 
 Chunks of rows stay where they are. A pass over the pairs of rows is a graph of tasks over pairs of
-blocks, sums over rows are a task for each chunk, and what comes back is small. Labels and weights,
-one number a row, are gathered; of the rows only samples are, of a size that does not grow with n.
+blocks; sums over rows are one task per chunk. Results are small. Labels and weights, one number per
+row, are gathered; of the rows themselves only samples are, of a size that does not grow with n.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from kernalign.rows.cluster import computed
 from kernalign.rows.memory import scale_of_columns
 from kernalign.rows.pairs import Pass, Passed, Share, Summary, add
 
-#: A pass is about this many tasks for each thread of the cluster: with fewer some threads would
-#: wait for others at its end, more cost a few milliseconds each.
+#: Number of tasks of a pass per thread of the cluster: with fewer, threads would be idle at the end;
+#: each further task costs a few milliseconds.
 TASKS = 16
-#: Rows of a block.
-FEWEST, MOST = 256, 8192
-#: Shares are added up this many at a time, fewer where those that wait could take more bytes.
-TOGETHER, WAITING = 8, 1 << 28
+#: Minimum and maximum number of rows of a block.
+MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 8192
+#: Number of shares added at a time, and the maximum bytes of shares that wait to be added.
+SHARES_PER_TASK, MAX_WAITING_BYTES = 8, 1 << 28
 #: Rows and columns of a tile.
 TILE = 256
 
 
 def require() -> Any:
-    """The package dask, or how to get it."""
+    """The package dask, or an error that says how to install it."""
     try:
         import dask
         import dask.array
@@ -66,15 +66,15 @@ class DaskSource(Source):
         self.head = X._meta if hasattr(X, "columns") else np.empty((0, self.n_features))
 
     def opened(self, labels: Sequence[Any]) -> tuple[Rows, list[Any]]:
-        """On a cluster chunks stay in its memory, so that they are read once; elsewhere each pass
-        reads them, and only the first one checks them."""
+        """On a cluster, chunks are kept in its memory and read once. Otherwise each pass reads
+        them; only the first pass checks them."""
         dask = require()
         chunks = [dask.delayed(_numbers)(part) for part in _parts(self.array)]
         given = [_parts(_as_array(y)) if is_dask(y) else y for y in labels]
         if _client() is not None:
             chunks, *given = dask.persist(chunks, *given)
         checks = [dask.delayed(_examined)(chunk) for chunk in chunks]
-        # Labels often come from the same files as the rows: one computation reads both.
+        # Labels often come from the same files as the rows: a single computation reads both.
         lengths, *found = computed(dask, checks, *given)
         arrays = [
             None if y is None else _flat(np.concatenate(y) if is_dask(whole) else np.asarray(y))
@@ -99,7 +99,7 @@ class DaskSource(Source):
 class DaskRows(Rows):
     """Chunks of rows.
 
-    chunks : delayed blocks of rows; lengths : rows of each.
+    chunks : delayed blocks of rows; lengths : number of rows of each.
     """
 
     def __init__(self, chunks: Sequence[Any], lengths: IntArray, n_columns: int):
@@ -147,7 +147,7 @@ class DaskRows(Rows):
         pairs = zip(self.chunks, weights, strict=True)
         found = computed(dask, *[dask.delayed(_moments)(c, w) for c, w in pairs])
         total, largest, mean, square = (np.array(part) for part in zip(*found, strict=True))
-        # Chunks measure in units of their own largest entries: in those of all rows they add.
+        # Each chunk uses its own largest entries as units: convert to common units before adding.
         unit = largest.max(axis=0)
         unit[unit == 0] = 1.0
         units = largest / unit
@@ -157,7 +157,7 @@ class DaskRows(Rows):
         return scale_of_columns(np.sqrt((share * square).sum(axis=0)), unit)
 
     def pass_over_pairs(self, this: Pass, factor: Array) -> Passed:
-        """A graph of tasks over pairs of blocks."""
+        """Sums over all pairs, as a graph of tasks over pairs of blocks."""
         dask = require()
         blocks, spans = self._blocks()
         sent = dask.delayed(this)
@@ -166,15 +166,15 @@ class DaskRows(Rows):
         rights: list[list[Any]] = [[] for _ in blocks]
         sums: list[Any] = [None] * len(blocks)
         most = max(b - a for a, b in spans)
-        together = WAITING // (len(blocks) * 2 * 8 * this.width * most)
-        together = int(np.clip(together, 1, TOGETHER))
+        together = MAX_WAITING_BYTES // (len(blocks) * 2 * 8 * this.width * most)
+        together = int(np.clip(together, 1, SHARES_PER_TASK))
         for i, j in combinations_with_replacement(range(len(blocks)), 2):
             other = None if i == j else blocks[j]
             share = dask.delayed(_share)(sent, blocks[i], other, factors[i], factors[j])
             lefts[i].append(share)
             if i != j:
                 rights[j].append(share)
-            # Chains free shares as soon as they are added, so that few are alive at a time.
+            # Adding in chains frees shares early, so that few are in memory at a time.
             for k in {i, j}:
                 if len(lefts[k]) + len(rights[k]) == together:
                     sums[k] = dask.delayed(_add)(sums[k], lefts[k], rights[k])
@@ -189,7 +189,7 @@ class DaskRows(Rows):
         return first
 
     def total(self, sums: RowSums, columns: Sequence[Array], index: Any = None) -> Any:
-        """One task a block, added up in a tree."""
+        """One task per block, added in a tree."""
         dask = require()
         used = np.ones(len(self), dtype=bool) if index is None else self._mask(index)
         sent = dask.delayed(sums)
@@ -212,11 +212,11 @@ class DaskRows(Rows):
         return used
 
     def _blocks(self) -> tuple[list[Any], list[tuple[int, int]]]:
-        """Chunks cut into blocks of even size, and the rows of each."""
+        """Chunks divided into blocks of equal size, and the rows of each."""
         dask = require()
-        # As many tasks as there are pairs of blocks.
+        # The number of tasks is the number of pairs of blocks.
         number = np.ceil(np.sqrt(2 * TASKS * _threads()))
-        size = int(np.clip(np.ceil(len(self) / number), FEWEST, MOST))
+        size = int(np.clip(np.ceil(len(self) / number), MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
         blocks, spans = [], []
         for chunk, start, length in zip(self.chunks, self.starts, self.lengths, strict=False):
             pieces = max(1, round(length / size))
@@ -228,12 +228,12 @@ class DaskRows(Rows):
 
 
 def is_dask(X: Any) -> bool:
-    """Whether X is a Dask array, data frame or series; Dask is not imported to find out."""
+    """Whether X is a Dask array, data frame or series; this does not import Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 def _client() -> Any:
-    """The client of the cluster that computes here; None where it is this process."""
+    """The client of the active cluster; None if Dask computes in this process."""
     from dask.base import get_scheduler
 
     owner = getattr(get_scheduler(), "__self__", None)
@@ -241,25 +241,25 @@ def _client() -> Any:
 
 
 def _threads() -> int:
-    """Threads that tasks will run on: those of the cluster, or of this machine."""
+    """Number of threads that run tasks: those of the cluster, or of this machine."""
     client = _client()
     known = 0 if client is None else sum(client.nthreads().values())
     return known or os.cpu_count() or 1
 
 
 def _as_array(X: Any) -> Any:
-    """A Dask array of what may be a data frame or a series."""
+    """A Dask array from an array, a data frame or a series."""
     return X.to_dask_array() if hasattr(X, "to_dask_array") else X
 
 
 def _parts(array: Any) -> list[Any]:
-    """Blocks of rows, with the names of the tasks they come from: arrays that share them share
-    their work."""
+    """Blocks of rows under the names of their source tasks, so that arrays with common sources
+    share the work."""
     return list(array.to_delayed(optimize_graph=False).ravel())
 
 
 def _flat(values: Any) -> Any:
-    """A single column as one dimension."""
+    """A single column as a one-dimensional array."""
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
@@ -275,7 +275,7 @@ def _numbers(chunk: Any) -> Array:
 
 
 def _examined(chunk: Array) -> int:
-    """The number of rows, of finite numbers."""
+    """Check that a chunk is finite and return its number of rows."""
     assert_all_finite(chunk, input_name="X")
     return len(chunk)
 
@@ -298,7 +298,7 @@ def _columns(chunk: Array, columns: Any) -> Array:
 
 
 def _moments(chunk: Array, weight: Array) -> tuple[float, Array, Array, Array]:
-    """Sum of weights, largest entries, and in their units means and mean squared deviations."""
+    """Sum of weights, largest entries, and, in their units, means and mean squared deviations."""
     largest = np.abs(chunk).max(axis=0)
     scaled, total = chunk / np.where(largest > 0, largest, 1.0), weight.sum()
     mean = weight @ scaled / total
@@ -310,8 +310,8 @@ def _share(this: Pass, A: Array, B: Array | None, left: Array, right: Array) -> 
 
 
 def _add(total: Share | None, lefts: list[Share], rights: list[Share]) -> Share:
-    """Sums of one block's rows: of pairs in which it is first, with what belongs to the pair, and
-    of pairs in which it is second."""
+    """Sums for one block's rows: over pairs in which it is first, including the values of the
+    pair, and over pairs in which it is second."""
     parts = [Share(share.left, None, *_of_pair(share)) for share in lefts]
     for share in rights:
         assert share.right is not None

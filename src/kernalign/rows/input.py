@@ -1,4 +1,4 @@
-"""From what a user hands in to checked rows: the one place that finds out where they are."""
+"""From a user's input to checked rows; the only place that finds out where the rows are."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from kernalign.rows.table import (
 
 
 def source_of(X: Any) -> Source | None:
-    """Where the rows of X are; None in memory. A package is imported by who hands in its data."""
+    """The source of rows that are not in memory, otherwise None; does not import packages."""
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr"):
         from kernalign.rows.dask import DaskSource
 
@@ -46,14 +46,14 @@ def labelled_rows(
     read: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> tuple[Any, Any, Array, dict[str, Any]]:
-    """(rows, y, weight, columns) for `fit`: rows are an array, or `Rows` elsewhere than in memory.
+    """(rows, y, weight, columns) for `fit`: rows are an array, or `Rows` if not in memory.
 
-    columns : `n_features_in_`, `feature_names_in_` where X has names, and `columns_` where X is a
-        table. The estimator is left as it is: it gets them at the end of a successful fit.
-    read : what makes an array of y as people have it (`kernalign.tables`); without, y must be one.
+    columns : `n_features_in_`, `feature_names_in_` if X has names, and `columns_` if X is a table.
+        The estimator does not change: it gets them at the end of a successful fit.
+    read : function that converts y to an array (`kernalign.tables`); without it, y must be one.
     options : of scikit-learn's `validate_data`.
     """
-    # scikit-learn sets attributes on what it validates for, before it knows that X is valid.
+    # scikit-learn sets attributes of the estimator before it knows that X is valid.
     estimator = copy.copy(estimator)
     rows, y, weight = _checked(estimator, X, y, sample_weight, read, **options)
     known = ("n_features_in_", "feature_names_in_", "columns_")
@@ -68,7 +68,7 @@ def _checked(
     read: Callable[[Any], Any] | None,
     **options: Any,
 ) -> tuple[Any, Any, Array]:
-    """The same is checked wherever the rows are."""
+    """Check the input in the same way wherever the rows are."""
     source = source_of(X)
     if source is None:
         if read is not None and y is not None:
@@ -92,7 +92,8 @@ def _checked(
     for what, values in (("y", y), ("sample_weight", weight)):
         if values is not None and len(values) != len(rows):
             raise ValueError(
-                f"X and {what} must have as many rows. Got {len(rows)} and {len(values)}."
+                f"X and {what} must have the same number of rows. Got {len(rows)} and "
+                f"{len(values)}."
             )
     if len(rows) < 2:
         raise ValueError(f"X must have at least two rows. Got {len(rows)}.")

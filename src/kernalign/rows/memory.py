@@ -1,4 +1,4 @@
-"""Rows in memory: plain arrays behind the contract."""
+"""Rows in memory: plain arrays behind the interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kernalign.rows.pairs import Pass, Passed, pass_in_threads
 
 
 def as_rows(X: Any) -> Rows:
-    """X itself where it is `Rows`, else an array seen as such."""
+    """X itself if it is `Rows`, otherwise an array wrapped as such."""
     return X if isinstance(X, Rows) else ArrayRows(X)
 
 
@@ -25,7 +25,7 @@ def columns_of(X: Any, columns: Any) -> Any:
 
 
 class ArrayRows(Rows):
-    """An array. What it gives away are arrays, too."""
+    """An array; all results are arrays too."""
 
     in_memory = True
 
@@ -65,6 +65,6 @@ class ArrayRows(Rows):
 
 def scale_of_columns(deviation: Array, largest: Array) -> Array:
     """Standard deviations from those in units of the largest entries, by column."""
-    # What is left of a constant column after rounding is not a scale.
+    # Rounding errors of a constant column are not a scale.
     scale = np.where(deviation > 1e-12, deviation * largest, 0.0)
     return np.where(scale > 0, scale, scale.max() or largest)

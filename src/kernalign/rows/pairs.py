@@ -1,8 +1,8 @@
 """One pass over the pairs of rows, as a sum over pairs of blocks of rows.
 
-What a pass adds up for a pair of blocks (`share`) knows nothing of where the blocks live: threads
-of one process and workers of a cluster run the same code. Kept are the row sums K w of every
-kernel K of the pass, n numbers each, and of these only sums over rows leave a block (`Summary`).
+The computation for one pair of blocks (`share`) does not depend on where the blocks are: threads of
+one process and workers of a cluster run the same code. The row sums K w of every kernel K of the
+pass are kept, n numbers each; only sums over rows of these leave a block (`Summary`).
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from kernalign._memory import too_small, working_memory
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array
 
-#: Rows of a block and of a tile inside it, from the fastest to what needs least memory: a tile
-#: stays in a core's second-level cache.
+#: Rows of a block and of a tile inside it, from the fastest to the one that needs least memory. A
+#: tile fits in a core's second-level cache.
 SIZES = ((1024, 256), (512, 256), (256, 256), (128, 128), (64, 64), (32, 32))
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one pair of blocks adds.
+    """Contribution of one pair of blocks.
 
     left : (m, rows) K w of the first block's rows; right : of the second's, None on the diagonal.
-    with_target : (m,) <K, Khat*_c>. products : (m, m) <K, L>; diagonal : (m,) tr K; None where not
+    with_target : (m,) <K, Khat*_c>. products : (m, m) <K, L>; diagonal : (m,) tr K; None if not
     needed.
     """
 
@@ -41,22 +41,22 @@ class Share:
 class Pass(ABC):
     """The kernels of one pass over the pairs."""
 
-    #: Number of kernels, and of those whose cross sums are wanted (the first ones).
+    #: Number of kernels, and number of the first ones whose cross sums are needed.
     width: int
     kept: int
 
     @abstractmethod
     def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
-        """The share of blocks A and B (None: A with itself) with factors (w, w Y_c)."""
+        """The contribution of blocks A and B (None: A with itself) with factors (w, w Y_c)."""
 
     @abstractmethod
     def tile_bytes(self, tile: int, columns: int) -> int:
-        """Memory of one tile of so many rows and columns, and factors of so many columns."""
+        """Memory of one tile with this many rows and columns and factors of this many columns."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Sums over rows of what a pass found: they add over blocks.
+    """Sums over rows of the results of a pass; they add over blocks.
 
     total : (m,) w'K w;  cross : (kept, kept) r_K'(w r_L);  with_target : (kept,) <K, Khat*_c>.
     """
@@ -67,7 +67,7 @@ class Summary:
 
     @classmethod
     def of(cls, sums: Array, w: Array, with_target: Array, kept: int) -> Summary:
-        """From K w of some rows, their weights and what they add to <K, Khat*_c>."""
+        """From K w of some rows, their weights and their part of <K, Khat*_c>."""
         r = sums[:kept]
         return cls(sums @ w, (r * w) @ r.T, with_target[:kept])
 
@@ -81,7 +81,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class Passed:
-    """What a whole pass found."""
+    """Result of a whole pass."""
 
     summary: Summary
     products: Array | None
@@ -124,23 +124,23 @@ def pass_in_threads(this: Pass, X: Array, factor: Array) -> Passed:
 
 
 def add(total: Array | None, part: Array | None) -> Array | None:
-    """total + part, of which either may be missing."""
+    """total + part; either may be None."""
     if part is None:
         return total
     return part if total is None else total + part
 
 
 def block_sizes(this: Pass, shape: tuple[int, ...], columns: int) -> tuple[int, int]:
-    """Rows of a block and of a tile that scikit-learn's `working_memory` allows."""
+    """Rows of a block and of a tile that fit in scikit-learn's `working_memory`."""
     n, d = shape
     budget = working_memory()
     threads = active_threads()
-    # The sums of all rows, and twice more while they are summed up.
+    # The sums of all rows, and twice as much while they are added.
     always = 3 * 8 * this.width * n
     least = 0
     for rows, tile in SIZES:
         waiting = (2 * threads + 1) * 2 * 8 * this.width * rows
-        # Two blocks, scaled, and once more as factors of their distances.
+        # Two blocks, scaled, and again as factors of their distances.
         prepared = 6 * 8 * rows * (d + 2)
         least = always + waiting + threads * (prepared + this.tile_bytes(tile, columns))
         if least <= budget:

@@ -1,4 +1,4 @@
-"""From a table, a sparse matrix or an array to rows of numbers in memory."""
+"""Convert a table, a sparse matrix or an array to rows of numbers in memory."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from kernalign.tables.problems import listed, rows_of
 
 
 def columns_for_fit(estimator: BaseEstimator, X: Any) -> Columns | None:
-    """What was decided about the columns of X; None if it is an array of numbers.
+    """The columns of X, as determined in `fit`; None if X is an array of numbers.
 
-    The estimator's parameters `categorical_features` and `kinds`, if it has them, have a say.
+    Uses the estimator's parameters `categorical_features` and `kinds`, if it has them.
     """
     categorical = getattr(estimator, "categorical_features", "from_dtype")
     kinds = getattr(estimator, "kinds", None)
@@ -53,12 +53,12 @@ def _check_asked(estimator: BaseEstimator, categorical: Any, kinds: Any) -> None
 
 
 def _is_no_table(X: Any) -> bool:
-    """Text, nothing, and frames that are not in memory: `Columns.of` has a sentence about each."""
+    """Whether X is text, None or a lazy frame: `Columns.of` has an error message for each."""
     return X is None or isinstance(X, str) or hasattr(X, "collect")
 
 
 def has_columns(X: Any) -> bool:
-    """Whether X is a table; arrays of objects are one if they hold more than numbers."""
+    """Whether X is a table; an array of objects is one unless it holds only numbers."""
     if isinstance(X, np.ndarray) and X.dtype.kind == "O":
         cells = X.ravel().tolist() if X.ndim == 2 else []
         return any(_is_text_or_missing(cell) for cell in cells)
@@ -80,10 +80,10 @@ def set_names(estimator: BaseEstimator, columns: Columns) -> None:
 
 
 def encoded(estimator: Any, X: Any) -> Array:
-    """Rows of another table, with the columns of the fit.
+    """Rows of another table, encoded with the columns of the fit.
 
-    A table of numbers keeps scikit-learn's rule that columns have one order. Others are matched by
-    name.
+    For a table of numbers, scikit-learn's rule applies that columns must be in the order of the
+    fit. Other tables are matched by name.
     """
     columns: Columns = estimator.columns_
     array = isinstance(X, np.ndarray | list)
@@ -91,19 +91,19 @@ def encoded(estimator: Any, X: Any) -> Array:
         _check_feature_names(estimator, X, reset=False)
     if sparse.issparse(X):
         raise TypeError(
-            f"{type(estimator).__name__} was fitted to a table and predicts for tables. Got "
+            f"{type(estimator).__name__} was fitted to a table and predicts only for tables. Got "
             f"{type(X).__name__}."
         )
     return columns.encode(X)
 
 
 def _has_text_names(X: Any) -> bool:
-    """Whether all names are text: scikit-learn refuses a mixture."""
+    """Whether all names are text: scikit-learn refuses mixed types."""
     return all(isinstance(name, str) for name in getattr(X, "columns", ()))
 
 
 def kernel_features(columns: dict[str, Any]) -> Any:
-    """What kernels must know of the features, from the fitted attributes: their names at least."""
+    """The features of a table as kernels need them, or at least their names."""
     if "columns_" in columns:
         table = columns["columns_"]
         return TableFeatures(table.features, [column.name for column in table])
@@ -111,7 +111,7 @@ def kernel_features(columns: dict[str, Any]) -> Any:
 
 
 def dense(X: Any) -> Any:
-    """A sparse matrix as an array, if memory allows; anything else as it is."""
+    """A sparse matrix as an array, if memory allows; other input unchanged."""
     if not sparse.issparse(X) or X.ndim != 2:
         return X
     size = 8 * X.shape[0] * X.shape[1]
@@ -127,7 +127,7 @@ def dense(X: Any) -> Any:
 
 
 def refuse_not_finite(X: Any) -> None:
-    """Name the cells of an array that are not finite; a table may have missing ones."""
+    """Raise an error that names the cells of an array that are not finite."""
     if not isinstance(X, np.ndarray) or X.dtype.kind != "f" or X.ndim != 2:
         return
     if np.isfinite(X).all():
@@ -140,18 +140,18 @@ def refuse_not_finite(X: Any) -> None:
     raise ValueError(
         f"Input X contains NaN: {_cells(empty)}. In an array it can be an error of a "
         "computation. If these cells are missing, pass a table, such as pandas.DataFrame(X): each "
-        "column with missing cells then gets a feature that says where they are."
+        "column with missing cells then gets an additional feature that marks them."
     )
 
 
 def refuse_overflow(rows: Array) -> None:
-    """Differences between two rows must be numbers."""
+    """Check that differences between rows do not overflow."""
     with np.errstate(over="ignore"):
         wide = np.isinf(rows.max(axis=0) - rows.min(axis=0))
     if wide.any():
         raise ValueError(
-            f"Column {int(np.argmax(wide))} of X has numbers whose difference is above the largest "
-            "double: divide it by a number."
+            f"Column {int(np.argmax(wide))} of X has numbers whose difference exceeds the largest "
+            "float: divide the column by a constant."
         )
 
 

@@ -1,4 +1,4 @@
-"""Tables as people have them: from columns of any kind to a matrix of features."""
+"""Encode tables with columns of any kind as a matrix of features."""
 
 from kernalign.tables.columns import Columns
 from kernalign.tables.encoders import Feature

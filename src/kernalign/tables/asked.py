@@ -1,4 +1,4 @@
-"""What a user asks for: the categorical columns, and the kinds of single columns."""
+"""The parameters `categorical_features` and `kinds`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kernalign.tables.recognise import ASKED
 def asked_kinds(
     names: Sequence[str], categorical_features: Any, kinds: Mapping[Any, Any] | None
 ) -> list[Any]:
-    """The kind that is asked for each column; None where none is."""
+    """The requested kind of each column; None if none is requested."""
     asked: list[Any] = [None] * len(names)
     for place in _categorical_places(names, categorical_features):
         asked[place] = "categorical"

@@ -24,7 +24,7 @@ from kernalign.tables.problems import UnusableError, shortened
 #:   mixed     the same, where the values have several types
 TYPES = ("number", "datetime", "time", "boolean", "text", "category", "mixed")
 DAY = 86400.0
-#: The types of missing cells that Python, numpy and pandas have, beside NaN.
+#: Types of missing cells in Python, numpy and pandas, besides NaN.
 MISSING = ("NoneType", "NAType", "NaTType")
 
 
@@ -33,10 +33,11 @@ class Cells:
     """One column of a table.
 
     type : one of TYPES.
-    values : an array with one entry per row, as TYPES says.
-    distinct : the values behind the codes, in order of first appearance; empty without codes.
+    values : an array with one entry per row, as described at TYPES.
+    distinct : the values that the codes stand for, in order of first appearance; empty without
+        codes.
     levels : all categories in their declared order, if the table declares them as ordered.
-    note : what was done to read the cells; empty if nothing.
+    note : how the cells were converted; empty if they were not.
     """
 
     name: str
@@ -59,7 +60,7 @@ class Cells:
         return np.asarray(empty)
 
     def first_row(self, code: int) -> int:
-        """The first row that holds a distinct value."""
+        """The first row that contains a distinct value."""
         return int(np.argmax(self.values == code))
 
     def named(self, name: str) -> Cells:
@@ -73,8 +74,8 @@ def coded(values: Iterable[Any], size: int) -> tuple[IntArray, list[Any]]:
 
 
 def without_missing(codes: IntArray, distinct: list[Any]) -> tuple[IntArray, tuple[Any, ...]]:
-    """The same codes with -1 for every missing value, the others counted from 0."""
-    # Only values of few types can be missing: most columns need one look at each type.
+    """The same codes with -1 for missing values; the others are numbered from 0."""
+    # Values of these types are never missing, so most columns need no further check.
     if set(map(type, distinct)) <= {str, int, bool}:
         return codes, tuple(distinct)
     present = np.array([not is_missing(value) for value in distinct], dtype=bool)
@@ -83,7 +84,7 @@ def without_missing(codes: IntArray, distinct: list[Any]) -> tuple[IntArray, tup
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN in every type of number, NaT and pandas' NA."""
+    """Whether a value is None, NaN of any numeric type, NaT or pandas' NA."""
     if type(value).__name__ in MISSING:
         return True
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -135,7 +136,8 @@ def spread(codes: IntArray, values: Any, missing: Any) -> np.ndarray[Any, Any]:
 
 
 def family(value: Any) -> str:
-    """Which values belong together: boolean, number, text, datetime, time, duration; or why not."""
+    """The group of types that a value belongs to: boolean, number, text, datetime, time, duration;
+    or the reason why it cannot be used."""
     if isinstance(value, bool | np.bool_):
         return "boolean"
     if isinstance(value, str):
@@ -151,7 +153,7 @@ def family(value: Any) -> str:
     if isinstance(value, datetime.time):
         return "time"
     if hasattr(value, "left") and hasattr(value, "closed"):
-        return "text"  # an interval of pandas, as pandas.cut makes them
+        return "text"  # a pandas Interval, as created by pandas.cut
     return "nested" if isinstance(value, Iterable) else "other"
 
 
@@ -167,7 +169,7 @@ def plain(value: Any) -> Any:
 
 
 def to_float(value: Any) -> float:
-    """The nearest double; infinite if the number is larger than all of them."""
+    """The nearest float; infinite if the number exceeds the range."""
     try:
         return float(value)
     except OverflowError:
@@ -181,7 +183,7 @@ def _seconds(value: Any) -> float:
 
 
 def _moment(value: Any) -> Any:
-    """The local date and time, without its zone."""
+    """The local date and time, without time zone."""
     start = getattr(value, "start_time", value)
     if getattr(start, "tzinfo", None) is not None:
         start = start.replace(tzinfo=None)
@@ -189,7 +191,7 @@ def _moment(value: Any) -> Any:
 
 
 def _nested(objects: Sequence[Any]) -> UnusableError:
-    """The sentence about the first cell that cannot be hashed."""
+    """The error for the first cell that cannot be hashed."""
     for row, value in enumerate(objects):
         try:
             hash(value)

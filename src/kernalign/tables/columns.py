@@ -1,4 +1,4 @@
-"""The columns of a table, as the fit saw them, and the matrix of features that they become."""
+"""The columns of a table, as seen in `fit`, and the matrix of features that encodes them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from kernalign.tables.problems import UnusableError, counted, listed, raise_all
 from kernalign.tables.reading import Source, read_table
 from kernalign.tables.recognise import Column, decide
 
-#: The kinds that are left out with a warning, and the kind under which they can be used.
+#: Kinds that are dropped with a warning, and the kind that would keep the column.
 SUGGESTED = {"text": "categorical", "identifier": "numeric"}
 
 
 class Columns(Sequence[Column]):
-    """The columns of a table: what was decided about each, and the features that it becomes.
+    """The columns of a table: the kind of each, and the features that it is encoded as.
 
-    Made by `Columns.of(table)` from the rows of a fit, and applied to other rows by `encode`.
+    Created by `Columns.of(table)` from the rows of a fit, and applied to other rows by `encode`.
 
     Attributes
     ----------
     columns : the description of each column of the table, in its order.
-    features : the description of each column of the encoded matrix, in its order: that of the
-        names, unless the table is an array, or has numbers only.
+    features : the description of each column of the encoded matrix, in its order. Features are
+        sorted by column name, unless the table is an array or contains only numbers.
     rows : the number of rows of the table.
-    named : whether the table names its columns; otherwise they are matched by position.
+    named : whether the table has column names; otherwise columns are matched by position.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Columns(Sequence[Column]):
         categorical_features: Any = "from_dtype",
         kinds: Mapping[Any, Any] | None = None,
     ) -> Columns:
-        """What the rows of a fit say about each column.
+        """Determine the kind of each column from the rows of a fit.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Columns(Sequence[Column]):
         Warns
         -----
         ColumnWarning
-            If columns of free text or identifiers are left out.
+            If columns of free text or identifiers are dropped.
         """
         source = read_table(table)
         asked = asked_kinds(source.names, categorical_features, kinds)
@@ -98,7 +98,7 @@ class Columns(Sequence[Column]):
                     raise cells
                 columns.append(decide(cells, kind, by_dtype, keep=source.plain))
             except UnusableError as why:
-                # A column that the user drops has no need to be readable.
+                # A column that the user drops need not be readable.
                 if isinstance(kind, str) and kind == "drop":
                     columns.append(Column(name, "dropped", "as asked for", 0, ()))
                 else:
@@ -111,19 +111,19 @@ class Columns(Sequence[Column]):
     def encode(self, table: Any) -> Array:
         """The matrix of features, one row per row of the table.
 
-        Columns are matched by name, in any order; columns that were left out may be absent.
+        Columns are matched by name, in any order; dropped columns may be absent.
 
         Raises
         ------
         ValueError
-            If columns are missing or unknown, or hold what the fit did not see in them and what
-            cannot be encoded. The message lists all of them.
+            If columns are missing or unknown, or contain values that cannot be encoded because
+            `fit` saw none of their kind. The message lists all of them.
 
         Warns
         -----
         ColumnWarning
-            If cells are missing in a column that had none: the median takes their place, or a
-            category that equals no other.
+            If cells are missing in a column that had no missing cells in `fit`. They are replaced
+            by the median, or by a category that equals no other.
         """
         left_out = {column.name for column in self.columns if not column.used}
         cells = self._matched(read_table(table, skip=left_out))
@@ -149,13 +149,13 @@ class Columns(Sequence[Column]):
         if new_missing:
             _warn(
                 "Cells are missing in columns that were complete in the fit: "
-                f"{listed(new_missing)}. The median takes their place, or a category that equals "
-                "no other."
+                f"{listed(new_missing)}. They are replaced by the median, or by a category that "
+                "equals no other."
             )
         return np.hstack([block.matrix for block in blocks])
 
     def _matched(self, source: Source) -> dict[str, Cells | UnusableError]:
-        """The columns of another table by the names of the fit, in scikit-learn's words."""
+        """The columns of another table, matched by name; errors are those of scikit-learn."""
         names = [column.name for column in self.columns]
         if not (self.named and source.named):
             if len(source.names) != len(names):
@@ -176,15 +176,15 @@ class Columns(Sequence[Column]):
         return dict(zip(source.names, source.columns, strict=True))
 
     def features_in_order(self) -> tuple[Feature, ...]:
-        """The features that the columns become."""
+        """The features that encode the columns."""
         return tuple(f for place in self._order for f in self.columns[place].features)
 
     @property
     def _order(self) -> list[int]:
         """Positions of the columns in the order of their features.
 
-        Columns with names are taken in the order of these, so that sums over features, and with
-        them predictions, are the same in whatever order the table has them.
+        Named columns are sorted by name. Sums over features, and therefore predictions, do not
+        depend on the order of the columns in the table.
         """
         places = list(range(len(self.columns)))
         if not self.named or self.all_numbers:
@@ -193,7 +193,7 @@ class Columns(Sequence[Column]):
 
     @property
     def all_numbers(self) -> bool:
-        """Whether the matrix is the table itself: every column is one of complete numbers."""
+        """Whether the matrix equals the table: every column is numeric and complete."""
         return all(
             column.kind == "numeric" and [f.state for f in column.features] == ["value"]
             for column in self.columns
@@ -206,12 +206,12 @@ class Columns(Sequence[Column]):
 
     @property
     def is_code(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """True for each feature whose values are codes, which are only equal or different."""
+        """True for each feature whose values are codes, which can only be equal or different."""
         return np.array([feature.is_code for feature in self.features], dtype=bool)
 
     @property
     def scales(self) -> Array:
-        """The robust unit of each feature; 1 for codes."""
+        """The robust scale of each feature; 1 for codes."""
         return np.array([feature.scale for feature in self.features])
 
     @property
@@ -243,7 +243,7 @@ class Columns(Sequence[Column]):
 
 
 def _mismatch(unknown: list[str], absent: list[str]) -> str:
-    """scikit-learn's message about the names of features."""
+    """scikit-learn's message about feature names."""
     message = "The feature names should match those that were passed during fit.\n"
     for title, names in (
         ("Feature names unseen at fit time:", unknown),
@@ -256,7 +256,7 @@ def _mismatch(unknown: list[str], absent: list[str]) -> str:
 
 
 def _without_doubles(problems: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """One problem per name: the further columns of a duplicated name add nothing."""
+    """One problem per name: repeated columns of a duplicated name are omitted."""
     first: dict[str, str] = {}
     for name, why in problems:
         first.setdefault(name, why)
@@ -280,7 +280,7 @@ def _warn_of_left_out(columns: Sequence[Column]) -> None:
 
 
 def _how_to_use(columns: Sequence[Column]) -> str:
-    """What to do in order to use a column of text or an identifier, if there is one."""
+    """How to use a text column or an identifier, if there is one."""
     for column in columns:
         if column.kind in SUGGESTED:
             example = f"kinds={{{column.name!r}: {SUGGESTED[column.kind]!r}}}"

@@ -1,4 +1,4 @@
-"""Cells as numbers, as dates or as categories, or a sentence that says why not."""
+"""Convert cells to numbers, dates or categories, or explain why that is not possible."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kernalign.tables import dates, written
 from kernalign.tables.cells import Cells, family, plain, spread, to_float
 from kernalign.tables.problems import UnusableError, counted, listed, rows_of, shortened
 
-#: A text column of which this share are numbers is a column of numbers with a few wrong cells.
+#: A text column with at least this share of numbers is numeric with a few wrong cells.
 NEARLY_ALL = 0.9
 WHAT = {
     "number": "numbers",
@@ -63,7 +63,7 @@ def _parsed(cells: Cells, decimal: str | None, fitting: bool) -> Cells:
 
 
 def parse(cells: Cells, decimal: str | None = None) -> tuple[written.Numbers, Any]:
-    """The distinct values as numbers, and the style of those that are text (None without)."""
+    """The distinct values as numbers, and the style of those that are text (None if none are)."""
     texts = [place for place, v in enumerate(cells.distinct) if family(v) == "text"]
     values = np.full(len(cells.distinct), np.nan)
     bad = np.zeros(len(cells.distinct), dtype=bool)
@@ -78,7 +78,7 @@ def parse(cells: Cells, decimal: str | None = None) -> tuple[written.Numbers, An
 
 
 def wrong_cell(cells: Cells, bad: Any, fitting: bool) -> UnusableError:
-    """The sentence about cells that are no numbers in a column that should hold numbers."""
+    """The error for cells that are not numbers in a numeric column."""
     as_categories = f", or use it as categories: kinds={{{cells.name!r}: 'categorical'}}"
     mask = spread(cells.values, bad, False).astype(bool)
     wrong, present = int(mask.sum()), int((cells.values >= 0).sum())
@@ -96,7 +96,7 @@ def wrong_cell(cells: Cells, bad: Any, fitting: bool) -> UnusableError:
 
 
 def types_held(cells: Cells) -> str:
-    """The types of the cells with their first row: "text (row 0: 'a') and numbers (row 2: 3)"."""
+    """The types of the cells with their first rows: "text (row 0: 'a') and numbers (row 2: 3)"."""
     first: dict[str, int] = {}
     for code, value in enumerate(cells.distinct):
         first.setdefault(family(value), code)
@@ -110,7 +110,7 @@ def types_held(cells: Cells) -> str:
 
 
 def number_share(cells: Cells, bad: Any, values: Any) -> float:
-    """The share of the cells with content that are numbers."""
+    """The share of non-empty cells that are numbers."""
     counts = np.bincount(cells.values[cells.values >= 0], minlength=len(bad))
     good = int(counts[~bad & ~np.isnan(values)].sum())
     return good / max(good + int(counts[bad].sum()), 1)
@@ -136,7 +136,7 @@ def as_dates(cells: Cells, order: str | None = None) -> tuple[Cells, str]:
 
 
 def as_categories(cells: Cells) -> tuple[IntArray, tuple[Any, ...]]:
-    """Codes, -1 where missing, and the categories behind them."""
+    """Codes, -1 for missing cells, and the categories that they stand for."""
     if cells.type == "mixed":
         return cells.values, tuple(map(plain, cells.distinct))
     if cells.coded:

@@ -1,4 +1,4 @@
-"""Dates and times: as text, and as a trend with the periods that a column can show."""
+"""Dates and times: parsing of text, and encoding as a trend and periods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _YEAR_LAST = re.compile(
 #: Orders of day and month in a text.
 ORDERS = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
 
-#: A period belongs to a column if the column covers it twice, and shows this many phases of it.
+#: A period is encoded if the column covers it twice and has at least this many phases of it.
 LEAST_PHASES = 3
 _PHASES = 48
 #: The shortest length of each period, in days.
@@ -37,7 +37,7 @@ PERIODS = {"year": 365.0, "week": 7.0, "day": 1.0}
 
 
 def looks_like_dates(texts: Sequence[str], sample: int = 200) -> bool:
-    """Whether the first texts have the shape of dates."""
+    """Whether the first texts look like dates."""
     few = [text for text in texts[:sample] if text.strip().lower() not in MISSING_WORDS]
     return bool(few) and all(_YEAR_FIRST.fullmatch(t.strip()) or _match_last(t) for t in few)
 
@@ -49,8 +49,8 @@ def _match_last(text: str) -> re.Match[str] | None:
 def read_dates(texts: Sequence[str], order: str | None = None) -> tuple[Moments, str]:
     """Local dates and times of distinct texts, and the order of day and month.
 
-    With the year last and a point between, the day comes first. Otherwise the order is the one in
-    which every text is a date; if both are possible, the month comes first, as in the USA.
+    If the year comes last with a point as separator, the day comes first. Otherwise it is the order
+    in which every text is a date; if both are possible, the month comes first, as in the USA.
     """
     matches = [_match(text) for text in texts]
     order = order or _order([match for match in matches if match is not None])
@@ -66,7 +66,7 @@ def read_dates(texts: Sequence[str], order: str | None = None) -> tuple[Moments,
 
 
 class DateError(Exception):
-    """The text at a place of the list is no date."""
+    """The text at this place of the list is not a date."""
 
     def __init__(self, place: int, text: str) -> None:
         super().__init__(place, text)
@@ -80,7 +80,7 @@ class DateError(Exception):
 
 
 def _match(text: str) -> re.Match[str] | None:
-    """The parts of a date; None where it is missing."""
+    """The parts of a date; None for a missing one."""
     cell = text.strip()
     if cell.lower() in MISSING_WORDS:
         return None
@@ -92,7 +92,7 @@ def _match(text: str) -> re.Match[str] | None:
 
 
 def _order(matches: list[re.Match[str]]) -> str:
-    """The order of most texts; the others are then no dates."""
+    """The order of most texts; the other texts are then not dates."""
     last = [m for m in matches if m.re is _YEAR_LAST]
     if 2 * len(last) < len(matches) or not last:
         return "ymd"
@@ -103,7 +103,7 @@ def _order(matches: list[re.Match[str]]) -> str:
 
 
 def _iso(match: re.Match[str], order: str) -> str:
-    """The date as in ISO 8601; ValueError if it has another order."""
+    """The date in ISO 8601; ValueError if it has another order."""
     if match.re not in (_YEAR_FIRST, _YEAR_LAST) or (match.re is _YEAR_FIRST) != (order == "ymd"):
         raise ValueError(order)
     month, day = (match["b"], match["a"]) if order == "dmy" else (match["a"], match["b"])
@@ -117,7 +117,7 @@ def _iso(match: re.Match[str], order: str) -> str:
 
 
 def phases(moments: Moments, period: str) -> Array:
-    """The position of each moment within its period, in [0, 1); NaN where it is missing."""
+    """The position of each moment within its period, in [0, 1); NaN if it is missing."""
     start = moments.astype("datetime64[Y]" if period == "year" else "datetime64[D]")
     days = (moments - start.astype("datetime64[us]")) / np.timedelta64(1, "D")
     if period == "day":
@@ -133,14 +133,14 @@ def phases(moments: Moments, period: str) -> Array:
 def shown_periods(moments: Moments) -> tuple[str, ...]:
     """The periods that a column covers twice, with two or more moments in each and three phases.
 
-    The first of each month also falls on all days of the week: that shows the year, not the week.
+    Dates on the first of each month fall on all days of the week, but show only the year.
     """
     seen = np.unique(moments[~np.isnat(moments)])
     if len(seen) < LEAST_PHASES:
         return ()
     day = np.timedelta64(1, "D")
     gaps = np.diff(seen) / day
-    # The last moment stands for the time up to the next one.
+    # The last moment represents the time until the next one.
     span = (seen[-1] - seen[0]) / day + float(np.median(gaps))
     return tuple(
         period

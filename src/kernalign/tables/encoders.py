@@ -1,4 +1,4 @@
-"""From the cells of a column to features: numbers, categories, ranks and dates."""
+"""Encode the cells of a column as features: numbers, categories, ranks and dates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ NORMAL_IQR = 1.349
 class Feature:
     """One column of the encoded matrix.
 
-    name : its name, unique in the matrix.
-    column : the column of the table that it comes from.
-    state : what it says of the column: "value", "category", "missing", "trend", or a period
-        ("year", "week", "day"), whose sine and cosine are two features.
-    codes : the number of codes seen by the fit, if its values are codes of categories, which can
-        only be equal or different; 0 if its values are numbers.
-    scale : a robust unit: the interquartile range divided by 1.349, or the standard deviation
-        where that is zero. 1 for codes.
+    name : unique in the matrix.
+    column : the column of the table that it encodes.
+    state : which part of the column it encodes: "value", "category", "missing", "trend", or a
+        period ("year", "week", "day"), whose sine and cosine are two features.
+    codes : the number of codes seen in `fit`, if the values are codes of categories, which can only
+        be equal or different; 0 if the values are numbers.
+    scale : a robust scale: the interquartile range divided by 1.349, or the standard deviation if
+        the range is zero. 1 for codes.
     """
 
     name: str
@@ -44,18 +44,18 @@ class Feature:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The features of one column: a matrix, and where the column's cells are missing."""
+    """The features of one column: a matrix, and a mask of missing cells."""
 
     matrix: Array
     missing: np.ndarray[Any, Any]
 
 
 def robust_scale(values: Array) -> float:
-    """Interquartile range / 1.349, or the standard deviation where that is zero."""
+    """Interquartile range / 1.349, or the standard deviation if the range is zero."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return 1.0
-    # Squares and differences of the largest doubles overflow, those of the smallest vanish.
+    # Avoids overflow of the largest and underflow of the smallest floats.
     unit = values / largest
     low, high = np.quantile(unit, [0.25, 0.75])
     scale = float((high - low) / NORMAL_IQR or unit.std()) * largest
@@ -64,11 +64,11 @@ def robust_scale(values: Array) -> float:
 
 @dataclass(frozen=True)
 class NumberEncoder:
-    """The value, with the median in missing cells, and whether it is missing.
+    """Encode a number as its value, with the median for missing cells, and a missing indicator.
 
     decimal : the decimal mark of numbers written as text.
     levels : the categories in their order, if the numbers are their ranks.
-    has_value : False if all present values are equal: only what is missing tells rows apart.
+    has_value : False if all present values are equal, so that only the indicator is informative.
     """
 
     median: float
@@ -82,11 +82,11 @@ class NumberEncoder:
     def learned(
         cls, cells: Cells, decimal: str | None = None, levels: tuple[Any, ...] = ()
     ) -> NumberEncoder:
-        """The median, unit and missing cells of numbers."""
+        """Learn the median, the scale and whether cells are missing."""
         empty = cells.missing
         values = cells.values[~empty]
         return cls(
-            # One of the two middle values: their mean can overflow.
+            # The lower of the two middle values: their mean could overflow.
             median=float(np.quantile(values, 0.5, method="lower")),
             scale=robust_scale(values),
             has_value=bool(values.min() < values.max()),
@@ -121,9 +121,9 @@ def _indicator(column: str, present: bool) -> list[Feature]:
 
 @dataclass(frozen=True)
 class CategoryEncoder:
-    """Codes 0, 1, ... of the categories; a missing cell is the last category.
+    """Encode categories as codes 0, 1, ...; a missing cell is the last category.
 
-    A category that the fit did not see gets a code that no other category has.
+    A category that did not occur in `fit` gets a code that no other category has.
     """
 
     categories: tuple[Any, ...]
@@ -131,7 +131,7 @@ class CategoryEncoder:
 
     @classmethod
     def learned(cls, cells: Cells) -> CategoryEncoder:
-        """The categories that occur."""
+        """Learn the categories that occur."""
         codes, distinct = as_categories(cells)
         return cls(distinct, bool((codes < 0).any()))
 
@@ -146,7 +146,7 @@ class CategoryEncoder:
         codes, distinct = as_categories(cells)
         self._check_type(cells, distinct)
         seen = {category: code for code, category in enumerate(self.categories)}
-        # Missing is the last code of the fit, or the first one beyond it.
+        # The code for missing is the last one in the fit, or the next one after it.
         missing = len(self.categories)
         beyond = iter(range(missing + 1, missing + 1 + len(distinct)))
         new = [seen[v] if v in seen else next(beyond) for v in distinct]
@@ -154,7 +154,7 @@ class CategoryEncoder:
         return Block(matrix[:, None], codes < 0)
 
     def _check_type(self, cells: Cells, distinct: tuple[Any, ...]) -> None:
-        """Text and numbers never match: '501' is not 501."""
+        """Refuse to compare text with numbers: '501' is not 501."""
         was, now = (
             {isinstance(value, str) for value in values} for values in (self.categories, distinct)
         )
@@ -168,7 +168,7 @@ class CategoryEncoder:
 
 @dataclass(frozen=True)
 class DateEncoder:
-    """Days since the median date, sine and cosine of the periods, and whether it is missing.
+    """Encode a date as days since the median date, sine and cosine of periods, and an indicator.
 
     order : the order of day and month in text.
     """
@@ -182,7 +182,7 @@ class DateEncoder:
 
     @classmethod
     def learned(cls, cells: Cells, order: str = "ymd") -> DateEncoder:
-        """The median date, the unit, and the periods that the dates can show."""
+        """Learn the median date, the scale, and the periods that the dates cover."""
         empty = cells.missing
         moments = np.sort(cells.values[~empty])
         median = int(moments[(len(moments) - 1) // 2].astype(np.int64))
@@ -211,7 +211,7 @@ class DateEncoder:
         parts = [_days_since(moments, self.median)] if self.has_value else []
         for period in self.periods:
             parts.extend(_waves(phases(moments, period)))
-        # The median date is day 0; the centre of the circle is no phase at all.
+        # A missing date is encoded as the median date, at the centre of each circle.
         parts = [np.where(empty, 0.0, part) for part in parts]
         parts += [empty] if self.has_missing else []
         return Block(np.column_stack(parts).astype(float), empty)
@@ -227,7 +227,7 @@ def _waves(phase: Array) -> list[Array]:
 
 @dataclass(frozen=True)
 class TimeEncoder:
-    """Sine and cosine of the time of day, and whether it is missing."""
+    """Encode a time of day as sine and cosine, and a missing indicator."""
 
     has_missing: bool
 

@@ -12,11 +12,11 @@ from kernalign.tables.encoders import Feature
 
 
 class TableFeatures(Sequence[str]):
-    """The names of the features of a table, with what kernels must know of them.
+    """The names of the features of a table, with the information that kernels need.
 
-    columns : the column of the table that each feature comes from.
+    columns : the column of the table that each feature encodes.
     codes : (d,) the number of codes of each feature; 0 for numbers.
-    table : all columns of the table, also those that were left out.
+    table : all columns of the table, including dropped ones.
     """
 
     def __init__(self, features: Sequence[Feature], table: Sequence[str] | None = None):
@@ -24,7 +24,7 @@ class TableFeatures(Sequence[str]):
         self.columns = tuple(feature.column for feature in features)
         self.table = tuple(dict.fromkeys(self.columns) if table is None else table)
         self.codes: IntArray = np.array([feature.codes for feature in features], dtype=np.intp)
-        #: Whether there is more than one number a column, so that units differ in kind.
+        #: Whether some feature is not a plain number, so that units differ in kind.
         self.mixed = any(feature.state != "value" for feature in features)
 
     def of_column(self, column: str) -> list[int]:

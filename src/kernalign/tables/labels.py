@@ -1,4 +1,4 @@
-"""Labels and responses as people have them: text, categories, numbers written otherwise."""
+"""Read labels and responses: text, categories, and numbers written as text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Read = TypeVar("Read")
 
 
 def class_labels(y: Any) -> np.ndarray[Any, Any]:
-    """One label per row: numbers, booleans or text, of the type that numpy gives them.
+    """One label per row: numbers, booleans or text, with numpy's dtype.
 
-    Takes a list, an array, a series or a table of one column, also with a categorical dtype.
-    Raises one sentence that names the rows if labels are missing, infinite or of several types.
+    Accepts a list, an array, a series or a table of one column, including categorical dtypes. The
+    error names the rows if labels are missing, infinite or of several types.
     """
     cells = _columns(y)
     if len(cells) > 1:
@@ -39,7 +39,7 @@ def class_labels(y: Any) -> np.ndarray[Any, Any]:
 
 
 def warn_of_column(y: Any) -> None:
-    """scikit-learn's warning, where an array (n, 1) was given for labels (n,)."""
+    """Give scikit-learn's warning if an array (n, 1) is passed instead of labels (n,)."""
     if isinstance(y, np.ndarray) and y.ndim == 2:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: its column is used. "
@@ -50,7 +50,7 @@ def warn_of_column(y: Any) -> None:
 
 
 def group_codes(groups: Any, rows: int) -> IntArray:
-    """The group of each row, as a number from 0; one sentence if a row has none."""
+    """The group of each row as a number from 0; an error if a row has no group."""
     try:
         cells = read_column("groups", _as_array(groups))
     except (UnusableError, TypeError) as why:
@@ -89,10 +89,10 @@ def _fits(values: Array) -> bool:
 
 
 def _as_numpy_has_them(y: Any, labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The labels in the type of y as an array, so that predictions have it too."""
+    """The labels with the dtype of y as an array, so that predictions have the same dtype."""
     given = np.asarray(y)
     if given.dtype.kind not in "biufU" or given.size != len(labels):
-        # Objects: the labels that were read have a type of their own.
+        # For objects, the labels that were read have their own dtype.
         return labels
     return given.reshape(-1)
 
@@ -100,9 +100,9 @@ def _as_numpy_has_them(y: Any, labels: np.ndarray[Any, Any]) -> np.ndarray[Any, 
 def responses(y: Any) -> tuple[Array, tuple[str, ...]]:
     """One number per row, or a matrix with one column per response; and their names.
 
-    Takes a list, an array, a series or a table. Numbers that are written as text, with decimal
-    commas, thousands marks, a currency or percent signs, are read. Raises one sentence that names
-    the rows if numbers are missing, infinite or something else.
+    Accepts a list, an array, a series or a table. Numbers written as text are read, including
+    decimal commas, thousands separators, currencies and percent signs. The error names the rows if
+    numbers are missing, infinite or invalid.
     """
     columns = _columns(y)
     numbers = _each(_response, columns)
@@ -111,7 +111,7 @@ def responses(y: Any) -> tuple[Array, tuple[str, ...]]:
 
 
 def _each(read: Callable[[Cells], Read], columns: Sequence[Cells]) -> list[Read]:
-    """What is read from each column, or one error that says all that is wrong."""
+    """The result of reading each column, or one error that lists all problems."""
     found, problems = [], []
     for cells in columns:
         try:
@@ -187,7 +187,7 @@ def _columns(y: Any) -> list[Cells]:
 
 
 def _as_array(y: Any) -> Any:
-    """y itself if its columns can be read, else the array that it can become."""
+    """y itself if its columns can be read, otherwise y as an array."""
     known = isinstance(y, np.ndarray | list | tuple) or hasattr(y, "to_pylist")
     if known or is_frame(y) or nw.dependencies.is_into_series(y) or not hasattr(y, "__array__"):
         return y

@@ -1,4 +1,4 @@
-"""What is wrong with a table: every column that cannot be used, in one message."""
+"""Errors about tables: one message lists every column that cannot be used."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class UnusableError(Exception):
 
 
 def shortened(value: Any, longest: int = LONGEST_VALUE) -> str:
-    """The value as it is written in Python, on one line, cut after `longest` characters."""
+    """The repr of a value on one line, cut after `longest` characters."""
     try:
         text = value if isinstance(value, str) else str(value)
-    except Exception:  # the value is the user's own object, and may fail in any way
+    except Exception:  # the repr of a user's own object may fail in any way
         text = f"<{type(value).__name__}>"
-    # A slice first: the text of a cell can have megabytes.
+    # The slice comes first, because the text of a cell can be megabytes long.
     text = " ".join(text[: 4 * longest].split())
     text = text if len(text) <= longest else text[: longest - 3] + "..."
     return repr(text) if isinstance(value, str) else text
@@ -47,7 +47,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def raise_all(problems: Sequence[tuple[str, str]], total: int) -> None:
-    """One ValueError for all (column, why and what to do), if there are any."""
+    """Raise one ValueError for all (column, reason and remedy), if there are any."""
     if not problems:
         return
     if len(problems) == 1:

@@ -1,4 +1,4 @@
-"""Reads the columns of a table: pandas, polars, pyarrow, object arrays, dictionaries."""
+"""Read the columns of a table: pandas, polars, pyarrow, object arrays, dictionaries."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SKIPPED = UnusableError("it was not read.")
 class Source:
     """A table as read.
 
-    columns : one entry per column, its cells or why they cannot be used.
-    named : whether the table names its columns.
-    plain : whether it is an array of numbers, of which no column is ever left out.
+    columns : one entry per column: its cells, or why they cannot be used.
+    named : whether the table has column names.
+    plain : whether it is an array of numbers, whose columns are never dropped.
     """
 
     names: tuple[str, ...]
@@ -35,11 +35,11 @@ class Source:
 
 
 def is_table(X: Any) -> bool:
-    """Whether X has columns of its own kinds, rather than being an array of numbers.
+    """Whether X has columns of different kinds, rather than being an array of numbers.
 
-    True for data frames (pandas, polars, pyarrow and what else narwhals knows), numpy arrays of
-    objects or text, structured arrays, dictionaries of columns, and lists of dictionaries or of
-    rows that hold text. False for arrays of numbers, sparse matrices and anything lazy.
+    True for data frames (pandas, polars, pyarrow and others that narwhals supports), numpy arrays
+    of objects or text, structured arrays, dictionaries of columns, and lists of dictionaries or of
+    rows with text. False for arrays of numbers, sparse matrices and lazy frames.
     """
     if isinstance(X, np.ndarray):
         return X.dtype.kind in "OUSTV"
@@ -48,7 +48,7 @@ def is_table(X: Any) -> bool:
         if isinstance(first, list | tuple):
             return any(isinstance(value, str) for row in X for value in row)
         return isinstance(first, Mapping)
-    # One of scipy's sparse formats is a dictionary.
+    # One of scipy's sparse formats is a subclass of dict.
     return (isinstance(X, Mapping) and not sparse.issparse(X)) or is_frame(X)
 
 
@@ -81,7 +81,7 @@ def is_frame(X: Any) -> bool:
 def _read_frame(X: Any, skip: Collection[str]) -> Source:
     native = X.column_names if hasattr(X, "column_names") else list(X.columns)
     names = [str(name) for name in native]
-    # narwhals refuses duplicated names at the first column: rename, and name all of them below.
+    # narwhals raises at the first duplicated name: rename, and report all of them below.
     places = [str(place) for place in range(len(names))]
     if len(set(names)) < len(names):
         X = X.rename_columns(places) if hasattr(X, "rename_columns") else X.set_axis(places, axis=1)
@@ -131,7 +131,7 @@ def _read_array(X: Any) -> Source:
 def _source(
     names: list[str], columns: list[Cells | UnusableError], rows: int, **about: bool
 ) -> Source:
-    """The source, with duplicated names among what cannot be used."""
+    """The source; duplicated names are marked as unusable."""
     for name, times in Counter(names).items():
         if times > 1:
             places = [str(place) for place, other in enumerate(names) if other == name]
@@ -147,7 +147,7 @@ def _checked(read: Any, name: str, column: Any) -> Cells | UnusableError:
         cells: Cells = read(name, column)
     except UnusableError as why:
         return why
-    except Exception as problem:  # the table's own library may fail in any way on odd cells
+    except Exception as problem:  # the table's library may fail in any way on odd cells
         reason = (str(problem).strip().splitlines() or [type(problem).__name__])[0][:100]
         return UnusableError(
             f"its cells cannot be read ({reason}): turn them into numbers or text, or drop it."
@@ -158,7 +158,7 @@ def _checked(read: Any, name: str, column: Any) -> Cells | UnusableError:
 def read_column(name: str, column: Any) -> Cells:
     """The cells of a numpy array, a series of a data frame, or a list."""
     if hasattr(column, "to_pylist") and not hasattr(column, "num_chunks"):
-        column = column.to_pylist()  # an array of pyarrow, which is no series to narwhals
+        column = column.to_pylist()  # a pyarrow array, which narwhals does not treat as a series
     if not isinstance(column, np.ndarray | list | tuple):
         series = nw.from_native(column, series_only=True, pass_through=True)
         if isinstance(series, nw.Series):
@@ -203,7 +203,7 @@ def _read_categories(name: str, series: nw.Series[Any]) -> Cells:
     cells = from_objects(name, series.to_list(), "category")
     native = series.to_native()
     dtype = native.type if hasattr(native, "type") else native.dtype
-    # An Enum of polars lists its categories, which does not say that their order has a meaning.
+    # A polars Enum lists its categories, but their order need not have a meaning.
     if getattr(dtype, "ordered", False):
         declared = [v for v in series.cat.get_categories().to_list() if not is_missing(v)]
         return replace(cells, levels=tuple(map(plain, declared)))

@@ -1,4 +1,4 @@
-"""Which kind a column has, and why."""
+"""Determine the kind of a column, with the reason."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ from kernalign.tables.encoders import (
 )
 from kernalign.tables.problems import UnusableError, shortened
 
-#: Kinds that a user may ask for, beside the list of the levels of an ordered column.
+#: Kinds that a user may request, besides a list of the levels of an ordered column.
 ASKED = ("numeric", "ordered", "categorical", "datetime", "drop")
-#: Whole numbers are an identifier if random ones would be all distinct with less than this chance.
-COINCIDENCE = 1e-6
-#: Whole numbers in this range may be years.
+#: Integers are an identifier if random integers would all be distinct with less than this
+#: probability.
+MAX_CHANCE = 1e-6
+#: Integers in this range may be years.
 YEARS = (1500, 2200)
-#: Text of at most this many values can be categories, even where most of them are numbers.
+#: Text with at most this many values can be categorical, even if most values are numbers.
 FEW_VALUES = 20
-#: The largest whole number up to which doubles are exact.
+#: The largest integer up to which floats are exact.
 EXACT = 2.0**53
 _INDEX = re.compile(
     r"(unnamed(: ?\d+)?(_level_\d+)?|index|level_0|row_?names|row_?(id|no|nr|num|number|index))",
     re.I,
 )
 _IDENTIFIER = re.compile(r"(?i:(.*[\s_.\-])?(id|uuid|guid|key|nr|no))|.*[a-z](Id|ID)")
-# A series may have one row for each of these: then they are its trend.
+# A time series may have one row for each of these: they are then its trend.
 _QUANTITY = re.compile(
     r"(?i:t|time.*|.*(days?|dates?|weeks?|months?|quarters?|years?|hours?|minutes?|seconds?|age"
     r"|period|rank|distance|dist))"
@@ -55,14 +56,14 @@ _QUANTITY = re.compile(
 
 @dataclass(frozen=True)
 class Column:
-    """What was decided about one column of a table.
+    """The kind of one column of a table, and its encoder.
 
-    kind : one of "numeric", "ordered", "categorical", "boolean" and "datetime", which are used,
-        or of "text", "identifier", "constant", "empty" and "dropped", which are left out.
+    kind : one of "numeric", "ordered", "categorical", "boolean" and "datetime", which are used, or
+        of "text", "identifier", "constant", "empty" and "dropped", which are not.
     why : the reason, in words.
     missing : the number of missing cells.
     examples : some of its values.
-    encoder : what turns its cells into features; None if the column is left out.
+    encoder : encodes the cells as features; None if the column is not used.
     """
 
     name: str
@@ -87,8 +88,8 @@ def decide(cells: Cells, asked: Any, by_dtype: bool, keep: bool = False) -> Colu
     Parameters
     ----------
     asked : one of ASKED, the levels of an ordered column, or None.
-    by_dtype : whether categories and text that repeats are categorical without being asked for.
-    keep : never leave a column out for its values, because it belongs to an array of numbers.
+    by_dtype : whether categorical dtypes and repeated text are categorical by default.
+    keep : never drop a column because of its values; used for arrays of numbers.
     """
     if isinstance(asked, str) and asked == "drop":
         return _column(cells, "dropped", "as asked for")
@@ -130,7 +131,7 @@ def _as_asked(cells: Cells, asked: Any) -> Column:
         return _ordered(cells, cells.levels)
     if asked == "datetime":
         return _dated(cells)
-    # The style that reads most cells; the sentence names the first one that it does not.
+    # Parse in the style that fits most cells; the error names the first cell that does not fit.
     return _numeric(as_numbers(cells, fitting=True), _decimal(cells))
 
 
@@ -195,7 +196,7 @@ def _dated(cells: Cells) -> Column:
 
 
 def _unwrapped(cells: Cells) -> Cells:
-    """A column of categories as the numbers or the text that it holds."""
+    """A categorical column as the numbers or the text of its categories."""
     if all(isinstance(value, str) for value in cells.distinct):
         return replace(cells, type="text")
     if any(isinstance(value, str) for value in cells.distinct):
@@ -204,7 +205,7 @@ def _unwrapped(cells: Cells) -> Cells:
 
 
 def _decimal(cells: Cells) -> str | None:
-    """The decimal mark of numbers that are written as text."""
+    """The decimal mark of numbers written as text."""
     style = parse(cells)[1] if cells.type in ("text", "category", "mixed") else None
     return style.decimal if style else None
 
@@ -231,7 +232,7 @@ def _from_text(cells: Cells, by_dtype: bool) -> Column:
 
 
 def _words(cells: Cells, counts: Any, by_dtype: bool) -> Column:
-    """Text is categorical if half of its cells hold a value that another row holds too."""
+    """Text is categorical if at least half of its cells hold a value that occurs in another row."""
     present, distinct = int(counts.sum()), len(counts)
     if distinct == 1:
         return _categorical(cells, why="it is text that repeats")
@@ -246,10 +247,10 @@ def _words(cells: Cells, counts: Any, by_dtype: bool) -> Column:
 
 
 def identifier_reason(name: str, values: Any) -> str:
-    """Why whole numbers count or name the rows; empty if they do not.
+    """Why integers count or identify the rows; empty if they do not.
 
-    n whole numbers in a range of R are all distinct with a chance of about exp(-n^2 / 2R) if they
-    are drawn at random. Where that is below one in a million, they were made to be distinct.
+    n random integers in a range of R are all distinct with probability about exp(-n^2 / 2R). If
+    that is below one in a million, the values were made to be distinct.
     """
     if len(values) < 2 or not np.all(values == np.floor(values)):
         return ""
@@ -265,8 +266,8 @@ def identifier_reason(name: str, values: Any) -> str:
         return ""
     if low >= YEARS[0] and high <= YEARS[1]:
         return ""
-    # Half of the range, because the whole can be larger than any double.
-    if len(values) ** 2 > -4 * np.log(COINCIDENCE) * min(high / 2 - low / 2 + 0.5, EXACT):
+    # Half of the range, because the whole range can exceed the largest float.
+    if len(values) ** 2 > -4 * np.log(MAX_CHANCE) * min(high / 2 - low / 2 + 0.5, EXACT):
         return f"its {len(values)} whole numbers are all different and fill {low:.0f} to {high:.0f}"
     if low > EXACT:
         return "its whole numbers are all different and have 16 or more digits"

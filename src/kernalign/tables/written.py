@@ -1,4 +1,4 @@
-"""Numbers written as text: decimal commas, thousands marks, currencies and percent signs."""
+"""Parse numbers written as text: decimal commas, thousands separators, currencies and percents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from kernalign._typing import Array
 
-#: How a missing number is often written, in lower case.
+#: Common spellings of a missing number, in lower case.
 MISSING_WORDS = frozenset(
     ["", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "missing", "-", "--", "?", "."]
 )
@@ -25,12 +25,12 @@ _SHAPE = re.compile(
     rf"[{_SPACES}]*(?P<after>{_CURRENCY}|%)?(?P<close>\))?",
     re.IGNORECASE,
 )
-# A leading zero before another digit marks a code (a postal code, an article), not a number.
+# A leading zero before another digit marks a code (a postal code or an article), not a number.
 _WHOLE = r"(?:0|[1-9][0-9]*)"
 
 
 def _body(decimal: str, marks: str) -> re.Pattern[str]:
-    """Whole numbers with or without thousands marks, then decimals and an exponent."""
+    """Integers with or without thousands separators, then decimals and an exponent."""
     grouped = rf"[1-9][0-9]{{0,2}}(?P<mark>[{marks}])[0-9]{{3}}(?:(?P=mark)[0-9]{{3}})*"
     decimals = rf"(?:{decimal}[0-9]*)?"
     return re.compile(
@@ -41,7 +41,7 @@ def _body(decimal: str, marks: str) -> re.Pattern[str]:
 
 
 _MARKS = f"'\u2019_{_SPACES}"
-#: The point is tried first: '1,234' then has a thousands mark, and not three decimals.
+#: The point is tried first: '1,234' then has a thousands separator, not three decimals.
 _BODIES = {".": _body(r"\.", f",{_MARKS}"), ",": _body(",", f".{_MARKS}")}
 
 
@@ -51,7 +51,7 @@ class Style:
 
     decimal : the decimal mark, "." or ",".
     fraction : whether the decimal mark occurs.
-    grouped : whether thousands marks occur.
+    grouped : whether thousands separators occur.
     unit : "%", "currency" or "".
     """
 
@@ -76,10 +76,10 @@ class Style:
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Texts as numbers.
+    """Numbers parsed from texts.
 
-    values : one number per text; NaN where it is missing, and where it is no number.
-    bad : True where a text is no number.
+    values : one number per text; NaN if it is missing or not a number.
+    bad : True if a text is not a number.
     """
 
     values: Array
@@ -88,17 +88,17 @@ class Numbers:
 
 
 def read_numbers(texts: Sequence[str], decimal: str | None = None) -> Numbers:
-    """The numbers in distinct texts, with the decimal mark that reads most of them.
+    """Parse distinct texts as numbers, with the decimal mark that fits most of them.
 
-    A percent sign on some cells only, or several currencies, make all cells bad: their units
-    would differ.
+    If only some cells have a percent sign, or if there are several currencies, all cells are bad,
+    because their units differ.
     """
     found = [_read(texts, mark) for mark in ((decimal,) if decimal else _BODIES)]
     return min(found, key=lambda numbers: int(numbers.bad.sum()))
 
 
 def looks_numeric(texts: Sequence[str], sample: int = 200) -> bool:
-    """Whether half of the first texts are numbers, so that reading all of them is worthwhile."""
+    """Whether half of the first texts are numbers, so that all of them should be parsed."""
     few = texts[:sample]
     return bool(few) and int(read_numbers(few).bad.sum()) <= len(few) / 2
 
@@ -129,7 +129,7 @@ def _read(texts: Sequence[str], decimal: str) -> Numbers:
 
 
 def _balanced(shape: re.Match[str]) -> bool:
-    """One sign or none, a unit on one side, and both parentheses or none."""
+    """Whether there is at most one sign, a unit on one side only, and matching parentheses."""
     signs = bool(shape["sign"]) + bool(shape["inner"]) + bool(shape["open"])
     units = bool(shape["before"]) + bool(shape["after"])
     return signs <= 1 and units <= 1 and bool(shape["open"]) == bool(shape["close"])
