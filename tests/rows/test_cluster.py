@@ -89,7 +89,7 @@ def test_shares_add_up_however_many_wait(waiting, monkeypatch):
     near = ContinuousAlignment().fit(X, y).kernel_
     monkeypatch.setattr(kernalign.rows.dask, "MIN_BLOCK_ROWS", 100)
     monkeypatch.setattr(kernalign.rows.dask, "MAX_BLOCK_ROWS", 120)
-    monkeypatch.setattr(kernalign.rows.dask, "WAITING", waiting)
+    monkeypatch.setattr(kernalign.rows.dask, "MAX_WAITING_BYTES", waiting)
     same_kernel(ContinuousAlignment().fit(unequal(X, 700, 90), y).kernel_, near)
 
 

@@ -23,7 +23,7 @@ from kernalign.rows.cluster import computed
 from kernalign.rows.memory import scale_of_columns
 from kernalign.rows.pairs import Pass, Passed, Share, Summary, add
 
-#: Number of tasks of a pass per thread of the cluster: with fewer, threads would be idle at the end;
+#: Number of tasks of a pass per thread of the cluster: with fewer, threads would idle at the end;
 #: each further task costs a few milliseconds.
 TASKS = 16
 #: Minimum and maximum number of rows of a block.
