@@ -202,7 +202,7 @@ def test_the_error_of_each_c_is_that_of_the_folds(nested):
     """Recomputed with scikit-learn alone: learn, train, count mistakes."""
     X, y, *_ = moons(45, noise=0.4)
     values = [0.1, 1.0, 10.0]
-    folds = list(StratifiedKFold(3).split(X, y))
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
     clf = KernelClassifier(ContinuousAlignment(), C=values, cv=3, nested=nested).fit(X, y)
     whole = ContinuousAlignment().fit(X, y).kernel_
     for C, error in zip(values, clf.cv_results_["error"], strict=True):

@@ -215,7 +215,7 @@ class KernelPredictor(KernelEstimator):
         return {
             "model_": model,
             **kernel_attributes(learner),
-            **choice_attributes(stages, chosen, sample, unit, nested=self.nested),
+            **choice_attributes(stages, chosen, sample, problem, unit, nested=self.nested),
             "solver_": stages.solver,
         }, chosen
 

@@ -136,6 +136,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
     cv_error_unknown_ : str
         Why `cv_error_` or its interval is NaN: `nested=False`, folds of a single row, too few rows,
         or fewer than two classes with rows to hold out. Empty if they are known.
+    held_out_ : HeldOutRows
+        The rows that folds held out: `index`, `fold`, `outputs`, `y` (codes) and `errors` of each.
     scores_ : Scores
         Conformal scores of held-out rows, which `predict_set` uses.
     classes_ : array
@@ -217,7 +219,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         fitted["scores_"] = set_scores(
             held_out, problem.y, problem.weight, calibration, nested=self.nested
         )
-        fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
+        for name in ("model_", "held_out_"):
+            fitted[name] = fitted[name].renumbered(np.flatnonzero(used))
         publish(self, classes_=classes, calibration_=calibration, **columns, **fitted)
         return self
 
@@ -233,7 +236,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
                 return (predicted_codes(outputs) != problem.y[index]).astype(float)
 
             row_errors = found.errors(errors, problem.weight, problem.groups, shares=True)
-            fitted = searched_attributes(found, row_errors, nested=self.nested)
+            fitted = searched_attributes(found, row_errors, problem.y, nested=self.nested)
             held_out = [(part.index, part.outputs) for part in found.held_out]
             if problem.groups is not None and found.held_out:
                 # Leaving out one row keeps the rest of its group, which reveals its class.

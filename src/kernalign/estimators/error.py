@@ -38,6 +38,7 @@ class RowErrors:
     unit : (m,) independent units: positions of the rows, or their groups.
     shares : whether an error is 0 or 1, as in classification.
     unknown : why there are no errors; empty if there are.
+    rows : (m,) positions of the rows in the problem; None if they are those of a sample.
     """
 
     values: Array
@@ -45,6 +46,7 @@ class RowErrors:
     unit: IntArray
     shares: bool
     unknown: str = ""
+    rows: IntArray | None = None
 
     @classmethod
     def none(cls, reason: str) -> RowErrors:

@@ -13,8 +13,8 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 Split = tuple[Any, Any]
 
 
-def class_folds(codes: Any, number: int, *, shuffle: bool = False) -> list[Split] | None:
-    """Stratified folds; None if fewer than two classes have rows to hold out.
+def class_folds(codes: Any, number: int) -> list[Split] | None:
+    """Stratified folds in random order; None if fewer than two classes have rows to hold out.
 
     A class with fewer rows than folds is held out in as many folds as it has rows. A class with a
     single row is in every training set. Every training set thus has all classes, and a rare class
@@ -27,7 +27,7 @@ def class_folds(codes: Any, number: int, *, shuffle: bool = False) -> list[Split
     held = np.flatnonzero(several[codes])
     always = np.flatnonzero(~several[codes])
     number = min(number, int(counts.max()))
-    splitter = StratifiedKFold(number, shuffle=shuffle, random_state=0 if shuffle else None)
+    splitter = StratifiedKFold(number, shuffle=True, random_state=0)
     with warnings.catch_warnings():
         # StratifiedKFold warns if a class has fewer rows than folds.
         warnings.simplefilter("ignore", UserWarning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
+from kernalign.estimators.held_out import selected_rows
 from kernalign.estimators.preselection import Preselection
+from kernalign.estimators.problem import Problem
 from kernalign.estimators.selection import Selection, path_records
 from kernalign.estimators.stages import Stages
 from kernalign.learners import Learner
@@ -31,9 +34,15 @@ def kernel_attributes(learner: Learner) -> dict[str, Any]:
 
 
 def choice_attributes(
-    stages: Stages, chosen: Selection, sample: Preselection | None, unit: float, *, nested: bool
+    stages: Stages,
+    chosen: Selection,
+    sample: Preselection | None,
+    problem: Problem,
+    unit: float,
+    *,
+    nested: bool,
 ) -> dict[str, Any]:
-    """`C_`, `cv_results_`, `path_`, and `cv_error_` with its interval.
+    """`C_`, `cv_results_`, `path_`, `held_out_`, and `cv_error_` with its interval.
 
     sample : the selection of the kernel on a sample of the rows, if there was one.
     unit : in which the error is reported.
@@ -41,7 +50,9 @@ def choice_attributes(
     honest = chosen.honest
     if sample is not None and not sample.apart:
         # The rows held out for C also selected the kernel.
-        honest = sample.selection.honest
+        honest = replace(sample.selection.honest, rows=None)
+    if not nested:
+        honest = RowErrors.none(NOT_NESTED)
     with np.errstate(over="ignore"):
         scale = np.float64(unit)
         errors = chosen.errors[chosen.candidate] * scale
@@ -54,7 +65,8 @@ def choice_attributes(
             "loss": chosen.losses[chosen.candidate],
         },
         "path_": before + path_records(stages, chosen, unit),
-        **(honest if nested else RowErrors.none(NOT_NESTED)).estimate(unit).attributes(),
+        **honest.estimate(unit).attributes(),
+        "held_out_": selected_rows(chosen, honest, unit, problem),
     }
 
 
@@ -79,7 +91,15 @@ def without_choice(stages: Stages, values: Array) -> Selection:
     C = float(values[np.argmin(np.abs(np.log(values)))])
     unknown = {candidate: np.array([np.nan])}
     nan = (float("nan"), float("nan"))
-    alignments, honest = {candidate: nan}, RowErrors.none(NOT_HELD_OUT)
     return Selection(
-        candidate, C, np.array([C]), {}, unknown, unknown, alignments, np.empty(0), honest
+        candidate,
+        C,
+        np.array([C]),
+        places={},
+        losses=unknown,
+        errors=unknown,
+        alignments={candidate: nan},
+        held_out=np.empty(0),
+        folds=np.empty(0, dtype=np.intp),
+        honest=RowErrors.none(NOT_HELD_OUT),
     )

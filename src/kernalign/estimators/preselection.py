@@ -94,5 +94,5 @@ def _folds_of(rows: int, codes: Any, groups: Any) -> Sequence[Split] | None:
     if groups is not None:
         return group_folds(groups, FOLDS, codes)
     if codes is not None:
-        return class_folds(codes, FOLDS, shuffle=True)
+        return class_folds(codes, FOLDS)
     return number_folds(rows, FOLDS) if rows > 1 else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -112,6 +113,9 @@ feature_names_in_ :
     certainty_ : Certainty
         The Gaussian process and the residuals of held-out rows, which
         `predict(X, return_std=True)`, `predict_interval` and `predict_quantiles` use.
+    held_out_ : HeldOutRows
+        The rows that folds held out: `index`, `fold`, `outputs`, `y` and `errors` of each. Outputs,
+        and the `deviations` beside them, are on the scale of `response_`.
     cv_error_, cv_error_std_, cv_error_interval_, cv_error_unknown_ :
         As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
         from a sample of all rows. For several responses the error is the mean of their squared
@@ -199,11 +203,12 @@ feature_names_in_ :
                 return squared_errors(response.back(outputs), y[index])
 
             row_errors = found.errors(errors, weight, together, shares=False)
-            fitted = searched_attributes(found, row_errors, nested=self.nested)
+            fitted = searched_attributes(found, row_errors, y, nested=self.nested)
             fitted["certainty_"] = searched_certainty(found, scaled, weight, nested=self.nested)
         else:
             fitted, response = self._selected(problem, machines, folds, response, y)
-        fitted["model_"] = fitted["model_"].renumbered(np.flatnonzero(used))
+        for name in ("model_", "held_out_"):
+            fitted[name] = fitted[name].renumbered(np.flatnonzero(used))
         publish(self, response_=response, **columns, **fitted)
         return self
 
@@ -229,6 +234,8 @@ feature_names_in_ :
             unit = float(np.float64(largest) ** 2)
         loss = numbers_loss((response.scale / largest) ** 2)
         fitted, chosen = self._learn(problem, machines, MACHINES["ridge"], folds, loss, unit)
+        held_out = fitted["held_out_"]
+        fitted["held_out_"] = replace(held_out, y=y[held_out.index])
         known = np.isfinite(chosen.held_out.reshape(len(chosen.held_out), -1)).all(axis=1)
         if not response.identity and known.any():
             outputs = chosen.held_out[known]
@@ -237,8 +244,11 @@ feature_names_in_ :
             if self.nested:
                 at = np.flatnonzero(known)
                 alone = at if problem.groups is None else problem.groups[at]
-                row_errors = RowErrors(errors, problem.weight[at], alone, shares=False)
+                row_errors = RowErrors(errors, problem.weight[at], alone, shares=False, rows=at)
                 fitted |= row_errors.estimate().attributes()
+                if len(held_out):
+                    own = squared_errors(response.back(held_out.outputs), y[held_out.index])
+                    fitted["held_out_"] = replace(fitted["held_out_"], errors=own)
         fitted["certainty_"] = selected_certainty(
             fitted, chosen.held_out, problem, nested=self.nested
         )

@@ -18,6 +18,7 @@ from kernalign._threads import map_tasks
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.folds import Split
+from kernalign.estimators.held_out import HeldOutRows
 from kernalign.estimators.outcome import kernel_attributes
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.steps import Costs, seconds_here
@@ -99,7 +100,25 @@ class Searched:
         found = np.concatenate([of_rows(part.index, part.outputs) for part in self.held_out])
         index = np.concatenate([part.index for part in self.held_out])
         unit = index if groups is None else np.asarray(groups)[index]
-        return RowErrors(found, weight[index], unit, shares)
+        return RowErrors(found, weight[index], unit, shares, rows=index)
+
+    def rows_held_out(self, errors: RowErrors, y: Array) -> HeldOutRows:
+        """The rows that folds held out, each by one fold, with these errors."""
+        if errors.unknown:
+            return HeldOutRows.none(errors.unknown)
+        parts = self.held_out
+        index = np.concatenate([part.index for part in parts])
+        deviations = [part.deviations for part in parts if part.deviations is not None]
+        order = np.argsort(index, kind="stable")
+        return HeldOutRows(
+            index[order],
+            np.repeat(np.arange(len(parts)), [len(part.index) for part in parts])[order],
+            np.concatenate([part.outputs for part in parts])[order],
+            np.concatenate(deviations)[order] if len(deviations) == len(parts) else None,
+            y[index[order]],
+            errors.values[order],
+            errors.weight[order],
+        )
 
 
 def fit_searched(
@@ -209,7 +228,9 @@ def _flat(outputs: Array) -> Array:
     return outputs[:, 0] if outputs.ndim == 2 and outputs.shape[1] == 1 else outputs
 
 
-def searched_attributes(found: Searched, errors: RowErrors, *, nested: bool) -> dict[str, Any]:
+def searched_attributes(
+    found: Searched, errors: RowErrors, y: Array, *, nested: bool
+) -> dict[str, Any]:
     """Fitted attributes by name, as for other fits."""
     mean = errors.estimate().mean
     known = errors if nested else RowErrors.none(NOT_NESTED)
@@ -231,5 +252,6 @@ def searched_attributes(found: Searched, errors: RowErrors, *, nested: bool) -> 
         "cv_results_": {"C": np.array([found.C]), "error": one, "loss": one},
         "path_": [record],
         **known.estimate().attributes(),
+        "held_out_": found.rows_held_out(known, y),
         "solver_": found.solver,
     }

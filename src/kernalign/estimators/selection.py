@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._progress import current
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import SINGLE_ROW_FOLDS, RowErrors
 from kernalign.estimators.folds import Split
 from kernalign.estimators.losses import Loss
@@ -60,6 +60,7 @@ class Selection:
         candidate's kernel.
     held_out : outputs of the selected candidate for each row, from the fold that held it out; NaN
         for a row that was never held out.
+    folds : the number of that fold; -1 for a row that was never held out.
     honest : errors of held-out rows, each under a choice that the row did not take part in.
     known : intermediate results that training on all rows can reuse.
     """
@@ -72,6 +73,7 @@ class Selection:
     errors: dict[Candidate, Array]
     alignments: dict[Candidate, tuple[float, float]]
     held_out: Array
+    folds: IntArray
     honest: RowErrors
     known: Any = None
 
@@ -145,7 +147,7 @@ class Folds:
         machine trained on it: the machines of a fold have not seen the fold's held-out rows. Rows
         of other folds take no part, because their machines were trained on the evaluated row.
         """
-        values, weight, units = [], [], []
+        values, weight, rows_judged = [], [], []
         for f, rows in enumerate(self.rows):
             of_fold = rows if self.groups is None else self.groups[rows]
             own = np.unique(of_fold)
@@ -158,10 +160,11 @@ class Folds:
                 place = choice.places[choice.candidate]
                 values.append(self.held[choice.candidate].errors[f][place, judged])
                 weight.append(self.given[f][judged])
-                units.append(of_fold[judged])
-        return RowErrors(
-            np.concatenate(values), np.concatenate(weight), np.concatenate(units), self.loss.shares
-        )
+                rows_judged.append(rows[judged])
+        at = np.concatenate(rows_judged)
+        unit = at if self.groups is None else self.groups[at]
+        errors, weights = np.concatenate(values), np.concatenate(weight)
+        return RowErrors(errors, weights, unit, self.loss.shares, rows=at)
 
     def _several(self) -> bool:
         """Whether there is more than one option to select from."""
@@ -203,8 +206,10 @@ def select(
     best = choice.places[choice.candidate]
     held = found.held[choice.candidate].outputs
     held_out = np.full((len(problem), *held[0].shape[2:]), np.nan)
-    for test, values_of_test in zip(found.rows, held, strict=True):
+    fold_of_row = np.full(len(problem), -1)
+    for number, (test, values_of_test) in enumerate(zip(found.rows, held, strict=True)):
         held_out[test] = values_of_test[best]
+        fold_of_row[test] = number
     return Selection(
         candidate=choice.candidate,
         C=float(values[best]),
@@ -214,6 +219,7 @@ def select(
         errors={c: found.mean_errors(c, everything) for c in found.held},
         alignments={c: _mean_and_deviation(found.held[c].alignments) for c in found.held},
         held_out=held_out,
+        folds=fold_of_row,
         honest=found.honest(),
         known=known,
     )

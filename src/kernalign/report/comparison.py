@@ -60,7 +60,7 @@ def folds_for(y: Any, classification: bool, number: int = 5) -> list[tuple[Any, 
     y = np.asarray(y)
     if not classification:
         return number_folds(len(y), number)
-    folds = class_folds(np.unique(y, return_inverse=True)[1], number, shuffle=True)
+    folds = class_folds(np.unique(y, return_inverse=True)[1], number)
     if folds is None:
         raise ValueError("A cross-validation needs at least two rows of two classes.")
     return folds

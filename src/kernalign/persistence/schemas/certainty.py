@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kernalign.estimators.held_out import HeldOutRows
 from kernalign.estimators.intervals import Certainty
 from kernalign.estimators.scores import Scores
 from kernalign.machines.model import KernelModel
@@ -35,6 +36,29 @@ schema(
     Scores,
     {"values": Array("*"), "weight": Array("*", low=0.0), "unknown": TEXT},
     check=_check_scores,
+)
+
+
+def _check_held_out(rows: HeldOutRows) -> None:
+    if not len(rows) and not rows.unknown:
+        raise FieldError("HeldOutRows must hold rows, or say why there are none")
+    if (np.diff(rows.index) <= 0).any():
+        raise FieldError("HeldOutRows.index must ascend")
+
+
+schema(
+    HeldOutRows,
+    {
+        "index": Array("m", letter="i", low=0),
+        "fold": Array("m", letter="i", low=0),
+        "outputs": Array("m", "m c"),
+        "deviations": optional(Array("m", low=0.0)),
+        "y": Array("m", "m c"),
+        "errors": Array("m", low=0.0, finite=False),
+        "weight": Array("m", low=0.0),
+        "unknown": TEXT,
+    },
+    check=_check_held_out,
 )
 schema(
     Posterior,

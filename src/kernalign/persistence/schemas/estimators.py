@@ -20,6 +20,7 @@ from sklearn.model_selection import (
 from sklearn.svm import SVC, SVR, NuSVC, NuSVR
 
 from kernalign.estimators import KernelClassifier, KernelFeatures, KernelRegressor
+from kernalign.estimators.held_out import HeldOutRows
 from kernalign.estimators.intervals import Certainty
 from kernalign.estimators.response import Response, Responses
 from kernalign.estimators.scores import Scores
@@ -153,6 +154,7 @@ PREDICTOR: dict[str, Kind] = {
     "cv_error_std_": ANY_NUMBER,
     "cv_error_interval_": ListOf(ANY_NUMBER, as_tuple=True, least=2, most=2),
     "cv_error_unknown_": TEXT,
+    "held_out_": Object(HeldOutRows),
     "solver_": TEXT,
 }
 
@@ -191,10 +193,12 @@ def _check_classifier(estimator: KernelClassifier) -> None:
     _check_rows(estimator)
     if not hasattr(estimator, "model_"):
         return
-    classes = len(estimator.classes_)
+    classes, codes = len(estimator.classes_), estimator.held_out_.y
     wanted = (1, classes) if classes > 2 else (1,)
     if classes < 2 or _outputs(estimator).shape != wanted:
         raise FieldError("KernelClassifier.model_ must have as many outputs as there are classes")
+    if not ((codes >= 0) & (codes < classes) & (codes % 1 == 0)).all():
+        raise FieldError("HeldOutRows.y must be codes of the classes")
 
 
 def _check_regressor(estimator: KernelRegressor) -> None:

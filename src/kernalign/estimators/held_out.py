@@ -1,0 +1,82 @@
+"""Rows that folds held out, with what the folds' machines said of them.
+
+Everything that is said about the quality of a fitted model comes from these rows: no machine that
+predicts a row here has seen it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kernalign._typing import Array, IntArray
+from kernalign.estimators.error import RowErrors
+from kernalign.estimators.problem import Problem
+from kernalign.estimators.selection import Selection
+
+#: Why outputs of held-out rows are not kept.
+NOT_BY_ROW = "a sample of the rows chose the kernel, and the error is that of the sample"
+
+
+@dataclass(frozen=True)
+class HeldOutRows:
+    """Rows that were held out once or more; each row counts once.
+
+    index : (m,) positions among the rows of the fit, ascending.
+    fold : (m,) the number of the fold that held the row out; the last one if there are several.
+    outputs : (m,) or (m, c) outputs of the machine of that fold.
+    deviations : (m,) standard deviations that it predicts for the outputs; None if it has none.
+    y : (m,) codes of classes, or (m,) or (m, c) responses.
+    errors : (m,) 0 or 1 for classes, otherwise squared errors, under choices that the row had no
+        say in. Their weighted mean is `cv_error_`.
+    weight : (m,) weights that the user gave to the rows.
+    unknown : why there are none; empty where there are.
+    """
+
+    index: IntArray
+    fold: IntArray
+    outputs: Array
+    deviations: Array | None
+    y: Array
+    errors: Array
+    weight: Array
+    unknown: str = ""
+
+    @classmethod
+    def none(cls, reason: str) -> HeldOutRows:
+        no_rows, no_numbers = np.empty(0, dtype=np.intp), np.empty(0)
+        return cls(no_rows, no_rows, no_numbers, None, no_numbers, no_numbers, no_numbers, reason)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def renumbered(self, positions: IntArray) -> HeldOutRows:
+        """The same rows at other positions."""
+        return replace(self, index=positions[self.index])
+
+
+def selected_rows(
+    chosen: Selection, errors: RowErrors, unit: float, problem: Problem
+) -> HeldOutRows:
+    """Where C is chosen on held-out rows: outputs of the choice, and errors of honest choices.
+
+    errors : in units of `unit`.
+    """
+    if errors.unknown or errors.rows is None:
+        return HeldOutRows.none(errors.unknown or NOT_BY_ROW)
+    y = problem.y
+    times = np.bincount(errors.rows, minlength=len(y))
+    with np.errstate(over="ignore"):
+        totals = np.bincount(errors.rows, errors.values * np.float64(unit), minlength=len(y))
+    known = np.isfinite(chosen.held_out.reshape(len(y), -1)).all(axis=1)
+    index = np.flatnonzero(known & (times > 0))
+    return HeldOutRows(
+        index,
+        chosen.folds[index],
+        chosen.held_out[index],
+        None,
+        y[index],
+        totals[index] / times[index],
+        problem.weight[index],
+    )
