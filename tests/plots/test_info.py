@@ -329,9 +329,9 @@ def test_landscape_of_several_parameters_and_of_views(moons):
     assert {curve.family for curve in info.steps[0].curves} == {"Gaussian", "Laplacian"}
 
 
-def test_landscape_is_of_continuous_alignment_only(moons):
+def test_landscape_is_of_searches_over_bandwidths_only(moons):
     X, y = moons
-    with pytest.raises(ValueError, match=r"ContinuousAlignment.*UniformWeights"):
+    with pytest.raises(ValueError, match=r"search over bandwidths.*UniformWeights"):
         landscape_info(UniformWeights(Gaussian().grid(1, 2, 2)).fit(X, y), X, y)
 
 
@@ -343,7 +343,7 @@ def test_what_is_not_fitted_or_not_ours_is_named():
         with pytest.raises(ValueError, match=rf"Got {type(wrong).__name__} without a learned"):
             spectrum_info(wrong)
     with pytest.raises(ValueError, match=r"as many rows as each other. Got 3 and 2"):
-        gram_info(KernelClassifier(), np.zeros((3, 1)), [0, 1])
+        gram_info(LearnedKernel([Gaussian().at(1.0)], np.ones(1)), np.zeros((3, 1)), [0, 1])
 
 
 def test_without_matplotlib_the_data_are_there_and_the_sentence_says_what_to_install():

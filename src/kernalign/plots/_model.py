@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
 from kernalign._typing import Array
+from kernalign.estimators.held_out import HeldOutRows
 from kernalign.gram.labels import infer_target, label_target, response_target
 from kernalign.kernels import LearnedKernel
 from kernalign.machines import Model
+from kernalign.machines.model import RowsModel
 from kernalign.tables import Columns
 
 
@@ -49,10 +51,35 @@ class View:
     def target(self, y: Any, weight: Array) -> Any:
         """The target kernel of labels: their kind is the estimator's, else what y looks like."""
         if is_regressor(self.estimator):
-            return response_target(y, weight)
+            scale = getattr(self.estimator, "response_", None)
+            return response_target(y if scale is None else scale.forward(y), weight)
         if is_classifier(self.estimator):
             return label_target(y, weight)
         return infer_target(y, weight)
+
+    def labelled(self, X: Any, y: Any) -> tuple[Array, Any]:
+        """Rows as the kernel sees them, with labels: those given, or those that the model keeps.
+
+        A model keeps the labels of the rows that its folds held out.
+        """
+        if X is not None and y is not None:
+            check_pair(X, y)
+            return self.seen(X), np.asarray(y)
+        if X is not None or y is not None:
+            raise ValueError("X and y belong together: pass both, or neither.")
+        model = self.trained
+        held_out: HeldOutRows | None = getattr(self.estimator, "held_out_", None)
+        kept = isinstance(model, RowsModel) and model.index is not None
+        if not kept or not held_out:
+            raise ValueError(
+                "This picture needs labelled rows, and this model keeps none: pass X and y."
+            )
+        assert isinstance(model, RowsModel)
+        index = np.asarray(model.index)
+        _, place, known = np.intersect1d(index, held_out.index, return_indices=True)
+        y = held_out.y[known]
+        classes = getattr(self.estimator, "classes_", None)
+        return model.rows[place], y if classes is None else classes[y.astype(np.intp)]
 
     def columns(self) -> int:
         """The number of features, as far as the model tells."""

@@ -30,12 +30,14 @@ class GramInfo:
     alignment: float
 
 
-def gram_info(model: Any, X: Any, y: Any, *, max_rows: int = 400) -> GramInfo:
-    """The learned and the ideal Gram matrix of rows ordered by class, or by response."""
-    check_pair(X, y)
+def gram_info(model: Any, X: Any = None, y: Any = None, *, max_rows: int = 400) -> GramInfo:
+    """The learned and the ideal Gram matrix of rows ordered by class, or by response.
+
+    X, y : labelled rows, by default those that the model keeps.
+    """
     seen = view(model)
-    labels = np.asarray(y)
-    rows = seen.seen(X)
+    rows, labels = seen.labelled(X, y)
+    check_pair(rows, labels)
     kept = some_rows(len(rows), max_rows, groups=labels)
     order = kept[np.argsort(labels[kept], kind="stable")]
     target = seen.target(labels[order], np.ones(len(order)))
@@ -64,7 +66,9 @@ def _contrast(K: Array) -> Array:
     return np.clip(K / (top or 1.0), -1, 1)
 
 
-def plot_gram(model: Any, X: Any, y: Any, ax: Any = None, *, max_rows: int = 400) -> Any:
+def plot_gram(
+    model: Any, X: Any = None, y: Any = None, ax: Any = None, *, max_rows: int = 400
+) -> Any:
     """Draw the learned Gram matrix (left) beside the ideal one (right), ordered by class."""
     info = gram_info(model, X, y, max_rows=max_rows)
     ax = axes(ax, (6.6, 3.6))
@@ -77,13 +81,16 @@ def plot_gram(model: Any, X: Any, y: Any, ax: Any = None, *, max_rows: int = 400
         for _, start, _ in info.groups[1:]:
             ax.plot([left - 0.5, left + n - 0.5], [start - 0.5] * 2, color="0.3", lw=0.6)
             ax.plot([left + start - 0.5] * 2, [-0.5, n - 0.5], color="0.3", lw=0.6)
-    ax.set_xticks([n / 2, n + gap + n / 2], ["learned kernel", "ideal: same label or not"])
-    middles = [(start + end) / 2 for _, start, end in info.groups]
-    ax.set_yticks(middles, [shortened(name, 12) for name, _, _ in info.groups])
+    ideal = "ideal: same class" if info.groups else "ideal: close in value"
+    ax.set_xticks([n / 2, n + gap + n / 2], ["learned kernel", ideal])
+    # Names of classes with few rows would lie on each other.
+    wide = [group for group in info.groups if group[2] - group[1] >= n / 14]
+    middles = [(start + end) / 2 for _, start, end in wide]
+    ax.set_yticks(middles, [shortened(name, 12) for name, _, _ in wide])
     if not info.groups:
-        ax.set_ylabel("rows by response")
+        ax.set_ylabel("rows, from the smallest value down")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     ax.set_title(f"Gram matrices, alignment {info.alignment:.2f}")
-    ax.figure.colorbar(image, ax=ax, shrink=0.7, label="unlike - alike")
+    ax.figure.colorbar(image, ax=ax, shrink=0.7, label="unlike to alike")
     return ax

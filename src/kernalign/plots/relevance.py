@@ -22,6 +22,8 @@ class RelevanceInfo:
     unexplained : the share of the weights on kernels whose parameters say nothing of features.
     in_spreads : whether s is the spread of the feature, else it is 1. A kernel in units of its own
         takes these for the spread.
+    tied : whether every kernel has one bandwidth for all features. Shares are then those of the
+        features' variances, or equal: they rank nothing that was learned.
     """
 
     names: list[str]
@@ -29,11 +31,12 @@ class RelevanceInfo:
     share: Array
     unexplained: float
     in_spreads: bool
+    tied: bool
 
     @property
     def even(self) -> bool:
-        """Whether all features matter the same, or there is only one: nothing to rank."""
-        return bool(np.ptp(self.share) < 1e-3)
+        """Whether nothing that was learned ranks the features."""
+        return self.tied or bool(np.ptp(self.share) < 1e-3)
 
     def largest(self, number: int) -> list[tuple[str, float]]:
         """The most relevant features with their shares, the first one first."""
@@ -59,7 +62,7 @@ def relevance_info(model: Any, X: Any = None, *, in_spreads: bool = True) -> Rel
         spread = seen.seen(X).std(axis=0)
     d = seen.columns() if spread is None else len(spread)
     in_spreads = in_spreads and spread is not None
-    total, explained, weights = _weighted(seen, d, spread if in_spreads else None)
+    total, explained, weights, tied = _weighted(seen, d, spread if in_spreads else None)
     if explained == 0:
         raise ValueError(
             f"The parameters of {seen.kernel!r} do not say how much each feature matters."
@@ -67,12 +70,13 @@ def relevance_info(model: Any, X: Any = None, *, in_spreads: bool = True) -> Rel
     names, relevance = seen.by_column(total / explained)
     size = float(relevance.sum())
     share = relevance / size if size > 0 else np.zeros(len(names))
-    return RelevanceInfo(names, relevance, share, 1 - explained / weights, in_spreads)
+    return RelevanceInfo(names, relevance, share, 1 - explained / weights, in_spreads, tied)
 
 
-def _weighted(seen: View, d: int, spread: Array | None) -> tuple[Array, float, float]:
-    """sum_t w_t r_t per feature, the weights that it holds, and all weights."""
-    total, explained = np.zeros(d), 0.0
+def _weighted(seen: View, d: int, spread: Array | None) -> tuple[Array, float, float, bool]:
+    """sum_t w_t r_t per feature, the weights that it holds, all weights, and whether every r_t is
+    the same for all features."""
+    total, explained, tied = np.zeros(d), 0.0, True
     for weight, kernel in zip(seen.kernel.weights, seen.kernel.kernels, strict=True):
         own = np.zeros((1, d))
         own[0] = np.arange(d)
@@ -81,7 +85,8 @@ def _weighted(seen: View, d: int, spread: Array | None) -> tuple[Array, float, f
         if relevance is not None:
             total[columns] += weight * relevance * _unit(kernel.family, d, spread)[columns] ** 2
             explained += float(weight)
-    return total, explained, float(np.sum(seen.kernel.weights)) or 1.0
+            tied &= columns.size == d and not np.ptp(relevance)
+    return total, explained, float(np.sum(seen.kernel.weights)) or 1.0, tied
 
 
 def _unit(family: Family, d: int, spread: Array | None) -> Array:
@@ -104,5 +109,7 @@ def plot_relevance(
     few = len(shown) < len(info.names)
     top = f" (top {len(shown)} of {len(info.names)})" if few else ""
     ax.set(xlabel="share of the relevance, %", title=f"Relevance of features{top}")
+    if info.tied and len(info.names) > 1:
+        ax.set_xlabel("one bandwidth for all features: the kernel does not rank them")
     plain(ax)
     return ax

@@ -1,0 +1,39 @@
+"""Rows and columns of the user's data, whatever holds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def rows_at(X: Any, index: Any) -> Any:
+    """Some rows of a data frame or an array."""
+    return X.iloc[index] if hasattr(X, "iloc") else as_array(X)[index]
+
+
+def as_array(X: Any) -> Any:
+    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+
+
+def column_names(X: Any) -> list[str]:
+    """Names of the columns, or x0, x1, ..."""
+    if hasattr(X, "columns"):
+        return [str(name) for name in X.columns]
+    return [f"x{k}" for k in range(np.shape(X)[1])]
+
+
+def column_values(X: Any, k: int) -> Any:
+    """The values of column k, of the type that the column has."""
+    return X.iloc[:, k] if hasattr(X, "iloc") else as_array(X)[:, k]
+
+
+def with_column(X: Any, k: int, source: Any) -> Any:
+    """A copy of X whose column k has the values that it has in `source`, row by row."""
+    if not hasattr(X, "iloc"):
+        copy = np.array(as_array(X))
+        copy[:, k] = as_array(source)[:, k]
+        return copy
+    copy = X.reset_index(drop=True).copy()
+    copy.isetitem(k, source.iloc[:, k].reset_index(drop=True))
+    return copy
