@@ -233,7 +233,7 @@ def test_what_has_no_held_out_rows_is_said(regressor):
 
 
 def test_all_are_drawn(classifier, regressor):
-    X, labels, y = rows()
+    X, _, y = rows()
     for draw in (plot_calibration, plot_coverage, plot_landscape):
         assert draw(classifier).get_title()
     for draw in (plot_residuals, plot_coverage):
