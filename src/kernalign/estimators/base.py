@@ -14,6 +14,7 @@ from kernalign._progress import Progress, current, watched
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_positive_values, is_integer
 from kernalign.estimators.display import ShowsWhatWasLearned
+from kernalign.estimators.importances import HasImportances
 from kernalign.estimators.landmarked import fit_landmarked, landmarks_for
 from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
 from kernalign.estimators.losses import Loss
@@ -27,6 +28,7 @@ from kernalign.estimators.preselection import FOLDS, Preselection, preselect
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import SOLVED_ROWS, Searched, enough_folds, fit_searched
 from kernalign.estimators.selection import Selection, Split, select
+from kernalign.estimators.stability import stability
 from kernalign.estimators.stages import OneStage, Stages, TwoStages
 from kernalign.learners import KernelSearch, Learner
 from kernalign.machines.base import C_GRID, Machine
@@ -73,7 +75,7 @@ class KernelEstimator(ShowsWhatWasLearned, Documented):
         return list(learners)
 
 
-class KernelPredictor(KernelEstimator):
+class KernelPredictor(HasImportances, KernelEstimator):
     """Base of the estimators that train a machine on the learned kernel.
 
     A fit validates the rows, learns kernels, selects one of them with a machine and C, trains the
@@ -212,9 +214,11 @@ class KernelPredictor(KernelEstimator):
         learner, model = stages.train(problem, chosen.candidate, chosen.C, chosen.known)
         progress.tick("machine")
         logger.info("%s: C = %g on %d rows", type(self).__name__, chosen.C, len(problem))
+        kernel, n = learner.kernel_, len(problem)
         return {
             "model_": model,
             **kernel_attributes(learner),
+            "stability_": stability(kernel, n, chosen.learned, problem.X),
             **choice_attributes(stages, chosen, sample, problem, unit, nested=self.nested),
             "solver_": stages.solver,
         }, chosen

@@ -140,6 +140,15 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         The rows that folds held out: `index`, `fold`, `outputs`, `y` (codes) and `errors` of each.
     scores_ : Scores
         Conformal scores of held-out rows, which `predict_set` uses.
+    feature_importances_ : array of shape (n_features_in_,)
+        Share of each column of X in the effects of all columns on the outputs of the model. The
+        effect of a column is the mean square change of the output if the column is exchanged for
+        that of another row (total effect of Sobol). Computed when it is read.
+    feature_importances_interval_ : array of shape (n_features_in_, 2)
+        Ends between which they lie with a confidence of 95 %, from the spread over the folds of the
+        default fit, which learn their own kernels (grouped jackknife). No attribute without them.
+    stability_ : Stability
+        Which kernels come back in the folds: `came_back`, `alignment` with `kernel_`, and a text.
     classes_ : array
         The sorted classes, with the dtype that y has as an array.
     n_features_in_, feature_names_in_ :

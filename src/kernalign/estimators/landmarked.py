@@ -15,6 +15,7 @@ from kernalign._progress import Progress, current
 from kernalign._typing import IntArray
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import TUNED_ROWS, HeldOut, Searched, tuned_noise
+from kernalign.estimators.stability import stability
 from kernalign.estimators.steps import Costs, seconds_here
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion
@@ -82,7 +83,8 @@ def fit_landmarked(
     model = replace(dual.on_rows(kernel, landmarks, problem.seen), index=None)
     value = 1 / (float(np.exp(tuned.log_noise)) * size)
     parts = [HeldOut(held, outputs, deviations)]
-    return Searched(learner, model, value, left_out, posterior, parts, solver="nystroem")
+    stable = stability(kernel, len(learner.rows_), [], X)
+    return Searched(learner, model, value, left_out, posterior, parts, stable, solver="nystroem")
 
 
 def _planned(progress: Progress, problem: Problem, number: int) -> Costs:

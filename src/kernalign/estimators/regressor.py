@@ -120,6 +120,8 @@ feature_names_in_ :
         As in `KernelClassifier`, in squared units of y. The curve of the response is chosen once,
         from a sample of all rows. For several responses the error is the mean of their squared
         errors, as in scikit-learn's `mean_squared_error`: a response of large numbers dominates.
+    feature_importances_, feature_importances_interval_, stability_ :
+        As in `KernelClassifier`; effects are on the scale of `response_`.
     columns_ : Columns
         For a table: the kind of each column, and the features that it is encoded as.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,13 @@ from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.folds import Split
 from kernalign.estimators.held_out import HeldOutRows
+from kernalign.estimators.importances import fold_probes
 from kernalign.estimators.outcome import kernel_attributes
 from kernalign.estimators.problem import Problem
+from kernalign.estimators.stability import FoldKernel, Stability, stability
 from kernalign.estimators.steps import Costs, seconds_here
 from kernalign.gram.sampling import rows_in_proportion
+from kernalign.kernels import LearnedKernel
 from kernalign.learners import KernelSearch
 from kernalign.learners.base import Learned, generator
 from kernalign.machines.model import DualModel, Model
@@ -63,11 +67,13 @@ class HeldOut:
     """Held-out rows of a fold and the outputs for them.
 
     deviations : standard deviations that the fold's machine predicts; None for classes.
+    learned : the kernel of the fold; None where it is that of all rows.
     """
 
     index: IntArray
     outputs: Array
     deviations: Array | None
+    learned: FoldKernel | None = None
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,7 @@ class Searched:
     left_out: Array
     posterior: Posterior
     held_out: list[HeldOut]
+    stability: Stability
     solver: str = "exact"
 
     def outputs_of_folds(self) -> Array:
@@ -139,6 +146,7 @@ def fit_searched(
     learner = clone(search).fit_target(problem.X, problem.unweighted_classes, problem.feature_names)
     progress.tick("kernel", costs[0])
     of_folds = learner.for_folds()
+    probes = fold_probes(problem.X, problem.feature_names)
 
     def run(split: Split | None) -> Trained | HeldOut:
         # The machine on all rows and the folds are independent tasks.
@@ -148,10 +156,16 @@ def fit_searched(
             return trained
         train, test = split
         rows = problem.rows(train)
-        found = _as_learned(learner)
+        found, learned = _as_learned(learner), None
         if nested:
             found = of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
         solved = _machine(found, rows, C)
+        if nested:
+            importances = None
+            if probes is not None:
+                f = partial(_outputs, solved.model, found.kernel, rows.X)
+                importances = probes.importances(f)
+            learned = FoldKernel(found.kernel, len(found.extra["rows_"]), importances)
         K = found.kernel(problem.X[test], rows.X)
         outputs = _flat(solved.model.predict(K))
         deviations = None
@@ -159,14 +173,16 @@ def fit_searched(
             own = found.kernel.diag(problem.X[test])
             deviations = solved.posterior.deviations(solved.L, own, K)
         progress.tick("fold", costs[-1])
-        return HeldOut(np.asarray(test), outputs, deviations)
+        return HeldOut(np.asarray(test), outputs, deviations, learned)
 
     trained, *held_out = map_tasks(run, [None, *(folds or ())])
     assert isinstance(trained, Trained)
     model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
     parts = [part for part in held_out if isinstance(part, HeldOut)]
     posterior = trained.posterior.at_rows(model.index)
-    return Searched(learner, model, trained.C, trained.left_out, posterior, parts)
+    again = [part.learned for part in parts if part.learned is not None]
+    stable = stability(learner.kernel_, len(learner.rows_), again, problem.X)
+    return Searched(learner, model, trained.C, trained.left_out, posterior, parts, stable)
 
 
 def _planned(progress: Progress, problem: Problem, folds: int) -> Sequence[float]:
@@ -218,6 +234,11 @@ def _machine(found: Learned, rows: Problem, C: float | None) -> SolvedRidge:
     return solved_ridge(K, rows.target, float(np.log(noise)))
 
 
+def _outputs(model: DualModel, kernel: LearnedKernel, X: Array, rows: Array) -> Array:
+    """Of a machine that was trained on X, for other rows."""
+    return model.predict(kernel(rows, X))
+
+
 def _as_learned(learner: KernelSearch) -> Learned:
     extra = {"noise_": learner.noise_}
     return Learned(learner.kernel_, learner.alignment_, [], extra=extra)
@@ -253,5 +274,6 @@ def searched_attributes(
         "path_": [record],
         **known.estimate().attributes(),
         "held_out_": found.rows_held_out(known, y),
+        "stability_": found.stability,
         "solver_": found.solver,
     }

@@ -18,6 +18,7 @@ from kernalign.estimators.error import SINGLE_ROW_FOLDS, RowErrors
 from kernalign.estimators.folds import Split
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.problem import Problem
+from kernalign.estimators.stability import FoldKernel
 from kernalign.estimators.stages import Candidate, Stages
 
 #: Relative rounding error that is tolerated in comparisons with a standard error.
@@ -32,11 +33,13 @@ class Held:
 
     outputs : (values, rows, ...) for the held-out rows of a fold; errors : (values, rows).
     alignments : of the kernel, between held-out and training rows.
+    learned : the kernel of each fold that has learned one of its own.
     """
 
     outputs: list[Array] = field(default_factory=list)
     errors: list[Array] = field(default_factory=list)
     alignments: list[float] = field(default_factory=list)
+    learned: list[FoldKernel] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Selection:
     folds : the number of that fold; -1 for a row that was never held out.
     honest : errors of held-out rows, each under a choice that the row did not take part in.
     known : intermediate results that training on all rows can reuse.
+    learned : kernels of the choice that folds have learned for themselves.
     """
 
     candidate: Candidate
@@ -76,6 +80,7 @@ class Selection:
     folds: IntArray
     honest: RowErrors
     known: Any = None
+    learned: Sequence[FoldKernel] = ()
 
 
 @dataclass(frozen=True)
@@ -197,6 +202,7 @@ def select(
             errors[~_tried(out.values)] = np.inf
             record.errors.append(errors)
             record.alignments.append(out.alignment)
+            record.learned += [] if out.learned is None else [out.learned]
         progress.tick("fold")
     if not found.rows:
         raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
@@ -222,6 +228,7 @@ def select(
         folds=fold_of_row,
         honest=found.honest(),
         known=known,
+        learned=found.held[choice.candidate].learned,
     )
 
 

@@ -25,6 +25,7 @@ from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning
 from kernalign.estimators.present import PresentClasses
 from kernalign.estimators.problem import Problem
+from kernalign.estimators.stability import FoldKernel
 from kernalign.gram.centring import cross_alignment
 from kernalign.learners import Learner
 from kernalign.machines.base import Machine
@@ -45,11 +46,13 @@ class Outputs:
 
     values : (values of C, rows, ...); alignment : of its kernel between held-out and training
         rows.
+    learned : its kernel, where it was learned from the training rows alone, for all C.
     """
 
     candidate: Candidate
     values: Array
     alignment: float
+    learned: FoldKernel | None = None
 
 
 class HeldOut(NamedTuple):
@@ -149,9 +152,10 @@ class TwoStages(Stages):
             kernel = learner.kernel_
             K, K_test = kernel(train.X), kernel(test.X, train.X)
             alignment = cross_alignment(K_test.copy(), test.target, train.target)
+            own = FoldKernel(kernel, len(train)) if self.nested else None
             for m, machine in enumerate(self.machines):
                 out = machine.path(K, known.y, known.target.weight, K_test, values)
-                outputs.append(Outputs(Candidate(k, m), present.outputs(out), alignment))
+                outputs.append(Outputs(Candidate(k, m), present.outputs(out), alignment, own))
         return HeldOut(outputs)
 
     def train(

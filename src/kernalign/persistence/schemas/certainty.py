@@ -9,6 +9,7 @@ import numpy as np
 from kernalign.estimators.held_out import HeldOutRows
 from kernalign.estimators.intervals import Certainty
 from kernalign.estimators.scores import Scores
+from kernalign.estimators.stability import Stability
 from kernalign.machines.model import KernelModel
 from kernalign.machines.posterior import Posterior
 from kernalign.persistence.kinds import (
@@ -17,6 +18,7 @@ from kernalign.persistence.kinds import (
     TEXT,
     Array,
     FieldError,
+    ListOf,
     Object,
     optional,
 )
@@ -72,6 +74,29 @@ schema(
 schema(
     Certainty,
     {"posterior": optional(Object(Posterior)), "scores": Object(Scores), "scaled": FLAG},
+)
+
+
+def _check_stability(stability: Stability) -> None:
+    if stability.weights.shape != (1 + stability.folds, len(stability.families)):
+        raise FieldError("Stability.weights must be those of all rows and of each fold")
+    if len(stability.importances) not in (0, stability.folds):
+        raise FieldError("Stability.importances must be those of each fold, or of none")
+    if not stability.folds and not stability.unknown:
+        raise FieldError("Stability must hold folds, or say why there are none")
+
+
+schema(
+    Stability,
+    {
+        "families": ListOf(TEXT, as_tuple=True),
+        "weights": Array("* *", low=0.0),
+        "alignment": Array("*"),
+        "importances": Array("* *", low=0.0),
+        "inflation": AT_LEAST_ZERO,
+        "unknown": TEXT,
+    },
+    check=_check_stability,
 )
 
 

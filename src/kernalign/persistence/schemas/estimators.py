@@ -24,6 +24,7 @@ from kernalign.estimators.held_out import HeldOutRows
 from kernalign.estimators.intervals import Certainty
 from kernalign.estimators.response import Response, Responses
 from kernalign.estimators.scores import Scores
+from kernalign.estimators.stability import Stability
 from kernalign.kernels import LearnedKernel
 from kernalign.learners import Learner
 from kernalign.machines.calibration import TemperatureCalibration
@@ -155,6 +156,7 @@ PREDICTOR: dict[str, Kind] = {
     "cv_error_interval_": ListOf(ANY_NUMBER, as_tuple=True, least=2, most=2),
     "cv_error_unknown_": TEXT,
     "held_out_": Object(HeldOutRows),
+    "stability_": Object(Stability),
     "solver_": TEXT,
 }
 
@@ -170,6 +172,9 @@ def _check_rows(estimator: Any) -> None:
         raise FieldError(f"{name}.model_ must be of {features} columns")
     if estimator.model_.kernel is not estimator.kernel_:
         raise FieldError(f"{name}.kernel_ must be the kernel of its model")
+    stability = getattr(estimator, "stability_", None)
+    if stability is not None and len(stability.importances) and stability.importances.shape[1] != d:
+        raise FieldError(f"{name}.stability_ must be of {d} columns")
     names = getattr(estimator, "feature_names_in_", None)
     if names is not None and len(names) != d:
         raise FieldError(f"{name}.feature_names_in_ must be the names of {d} columns")

@@ -1,0 +1,127 @@
+"""How much each column matters to the predictions, and how sure that is.
+
+The effect of column j on a function f is (the total effect of Sobol, by Jansen's formula)
+
+    E |f(x) - f(x with column j of another row)|^2 / 2,
+
+what the variance of f would lose, on average, if all columns but j were known and independent. The
+importance of a column is its share in the sum of the effects of all columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+from sklearn.utils.validation import check_is_fitted
+
+from kernalign._typing import Array, IntArray
+from kernalign.estimators.stability import Stability
+from kernalign.machines.model import Model, RowsModel
+from kernalign.rows import as_rows
+from kernalign.tables import TableFeatures
+
+#: Rows that functions are compared at, times columns; and the fewest and most rows of a column.
+PROBES, FEWEST, MOST = 4000, 5, 100
+#: The same for the function of a fold, which costs time in every fit; and the most columns.
+FOLD_PROBES, FOLD_FEWEST, FOLD_MOST, FOLD_COLUMNS = 300, 3, 20, 100
+#: Confidence of the intervals.
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Probes:
+    """Rows at which a function is evaluated, with and without a column of another row.
+
+    rows, others : (m, d) rows, and those that columns are taken from.
+    column : (d,) the column that each feature belongs to; number : of columns.
+    """
+
+    rows: Array
+    others: Array
+    column: IntArray
+    number: int
+
+    @classmethod
+    def of(cls, X: Any, column: IntArray, number: int, most: int) -> Probes:
+        """From at most so many pairs of rows of X."""
+        rng = np.random.default_rng(0)
+        size = min(most, len(X))
+        picked = rng.choice(len(X), size, replace=False)
+        # No row is its own partner, unless it is alone.
+        partners = (picked + rng.integers(1, max(len(X), 2), size)) % len(X)
+        rows = as_rows(X)
+        return cls(rows.take(picked), rows.take(partners), column, number)
+
+    def importances(self, f: Callable[[Array], Array]) -> Array:
+        """The share of each column in the effects of all on f; zeros if f is constant."""
+        base = f(self.rows)
+        effects = np.zeros(self.number)
+        for j in np.unique(self.column).tolist():
+            changed = np.where(self.column == j, self.others, self.rows)
+            effects[j] = np.square(f(changed) - base).sum()
+        total = effects.sum()
+        return effects / total if total > 0 else effects
+
+
+def fold_probes(X: Any, features: Any) -> Probes | None:
+    """Few probes, for the function of a fold; None where there are too many columns.
+
+    features : of a table, or None.
+    """
+    column, number = np.arange(X.shape[1]), X.shape[1]
+    if isinstance(features, TableFeatures):
+        place = {name: j for j, name in enumerate(features.table)}
+        column, number = np.array([place[name] for name in features.columns]), len(place)
+    if number > FOLD_COLUMNS:
+        return None
+    return Probes.of(X, column, number, _rows(number, FOLD_PROBES, FOLD_FEWEST, FOLD_MOST))
+
+
+def _rows(columns: int, probes: int, fewest: int, most: int) -> int:
+    return int(np.clip(probes // columns, fewest, most))
+
+
+class HasImportances:
+    """`feature_importances_` of an estimator with `model_` and `stability_`."""
+
+    model_: Model
+    stability_: Stability
+    n_features_in_: int
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each column of X in the effects of all columns on what the model predicts.
+
+        Computed when it is read, on rows that the model keeps.
+        """
+        check_is_fitted(self)
+        model, columns = self.model_, getattr(self, "columns_", None)
+        if not isinstance(model, RowsModel) or not len(model.rows):
+            raise AttributeError(
+                f"{type(self).__name__} has no feature_importances_, because its model keeps no "
+                "rows to compute them on. Fit with solver='exact' or 'nystroem'."
+            )
+        number = self.n_features_in_
+        column = np.arange(number) if columns is None else columns.column_of_feature
+        rows = _rows(number, PROBES, FEWEST, MOST)
+        return Probes.of(model.rows, column, number, rows).importances(model.outputs)
+
+    @property
+    def feature_importances_interval_(self) -> Array:
+        """Lower and upper ends for `feature_importances_`, (n_features_in_, 2)."""
+        found, folds = self.feature_importances_, self.stability_
+        if len(folds.importances) < 2:
+            few = "fewer than two folds have learned a model of their own"
+            raise AttributeError(
+                f"{type(self).__name__} has no feature_importances_interval_: "
+                f"{folds.unknown or few}. Fit the default with nested=True, a splitter as 'cv', "
+                f"such as KFold(5), and at most {FOLD_COLUMNS} columns."
+            )
+        deviation = np.sqrt(folds.inflation * folds.importances.var(axis=0, ddof=1))
+        size = student.ppf((1 + CONFIDENCE) / 2, len(folds.importances) - 1) * deviation
+        ends: Array = np.clip(np.column_stack([found - size, found + size]), 0.0, 1.0)
+        return ends
