@@ -161,3 +161,18 @@ def test_which_families_can_be_packed():
     assert all(packable(family) for family in FAMILIES)
     assert not packable(RationalQuadratic(ard=True))
     assert not packable(Fourier())
+
+
+def test_of_constant_columns_a_linear_kernel_is_noise():
+    """Its matrix is zero, and A = h (1 + nu I) at any h has the same evidence."""
+    rng = np.random.default_rng(0)
+    target = Target(rng.normal(size=(N, 1)), np.ones(N))
+    E = SumEvidence(PackedRows(np.zeros((N, D)), target), [Linear()], [True], 0.0)
+    k = KernelSum((Term(Linear(), np.zeros(1)),), -1.0)
+    A = CONSTANT + np.exp(-1.0) * np.eye(N)
+    Y = target.centred
+    fit = N * np.log(np.vdot(Y, np.linalg.solve(A, Y)) / N)
+    assert E.value(k) == pytest.approx(0.5 * (fit + np.linalg.slogdet(A)[1]), rel=1e-6)
+    value, slope = E(E.join(k))
+    assert value == pytest.approx(E.value(k))
+    assert slope[0] == 0

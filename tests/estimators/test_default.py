@@ -47,6 +47,14 @@ def test_a_change_of_units_changes_no_prediction(estimator):
     np.testing.assert_allclose(*out, atol=1e-6)
 
 
+def test_constant_columns_tell_the_mean_and_the_shares_of_classes():
+    X, y = np.full((30, 2), 3.0), np.arange(30) % 3
+    for C in ("cv", 1.0):
+        P = KernelClassifier(C=C).fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(P, 1 / 3, atol=1e-6)
+    np.testing.assert_allclose(KernelRegressor().fit(X, y).predict(X), 1.0)
+
+
 def test_its_machine_is_kernel_ridge_at_its_noise(classifier):
     """Recomputed from the kernel and C alone, with a constant kernel for the mean."""
     X, y = product(150)

@@ -163,7 +163,8 @@ class SumEvidence:
         for term, (K, own, _) in zip(k.terms, parts, strict=True):
             packed += rows.precision(np.exp(term.s)) * K
             diagonal += np.exp(term.s) * own
-        h = float(rows.w @ diagonal) / rows.total
+        # On constant columns a linear kernel is zero: noise of any size is left, and its evidence.
+        h = float(rows.w @ diagonal) / rows.total or 1.0
         diagonal += h * (CONSTANT + np.exp(k.log_noise) / rows.w)
         A = rows.matrix(packed + rows.precision(CONSTANT * h), diagonal)
         return cholesky(A), h

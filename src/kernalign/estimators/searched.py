@@ -35,6 +35,7 @@ from kernalign.machines.tuned_ridge import (
     MOST_STEPS,
     SolvedRidge,
     TunedRidge,
+    mean_diagonal,
     ridge_at,
     solved_ridge,
     tuned_ridge,
@@ -217,7 +218,7 @@ def tuned_noise(learner: KernelSearch, rows: Problem, C: float | None) -> tuple[
     """The machine on some rows with its noise tuned, and the mean diagonal of the kernel there."""
     target = rows.unweighted_classes
     K = learner.kernel_(rows.X)
-    size = float(rows.target.weight @ np.diagonal(K)) / rows.target.total
+    size = mean_diagonal(K, rows.target)
     codes = target.codes if target.classes else None
     log_noise = np.log(learner.noise_ if C is None else 1 / (C * size))
     steps = MOST_STEPS if C is None else 0
@@ -229,7 +230,7 @@ def tuned_noise(learner: KernelSearch, rows: Problem, C: float | None) -> tuple[
 
 def _machine(found: Learned, rows: Problem, C: float | None) -> SolvedRidge:
     K = found.kernel(rows.X)
-    size = float(rows.target.weight @ np.diagonal(K)) / rows.target.total
+    size = mean_diagonal(K, rows.target)
     noise = found.extra["noise_"] if C is None else 1 / (C * size)
     return solved_ridge(K, rows.target, float(np.log(noise)))
 

@@ -55,11 +55,16 @@ class SolvedRidge:
     posterior: Posterior
 
 
+def mean_diagonal(K: Array, target: Target) -> float:
+    """tr(WK) / N, the unit of the noise; 1 where K is zero, such as that of constant columns."""
+    return float(target.weight @ np.diagonal(K)) / target.total or 1.0
+
+
 def solved_ridge(K: Array, target: Target, log_noise: float) -> SolvedRidge:
     """The machine at one noise, in units of the mean diagonal of K, which is overwritten."""
     w, N = target.weight, target.total
     n = len(K)
-    h = float(w @ np.diagonal(K)) / N or 1.0
+    h = mean_diagonal(K, target)
     noise, constant = float(np.exp(log_noise)) * h, CONSTANT * h
     A = np.asfortranarray(K)
     A += constant
