@@ -221,3 +221,15 @@ def test_the_loop_by_risk_ends_where_the_certified_descent_does():
     K = sum(atom.weight * search.kernel(atom)(X) for atom in path.mixture)
     naive = np.vdot(Y, np.linalg.solve(K + 0.1 * np.eye(40), Y))
     assert -path.value() == pytest.approx(naive, rel=1e-8)
+
+
+def test_a_first_kernel_of_which_nothing_is_left_ends_the_loop():
+    """Bounds far beyond the rows: every kernel is one number, and centred it is zero."""
+    X, y = rows(30)
+    X = X * 1e-100
+    family = Gaussian(bounds=(1e6, 1e7)).resolve(X)
+    spaces = [family.search_space(X, np.random.default_rng(0))]
+    sums = pair_sums([family], spaces, X, Target(y[:, None], np.ones(30)))
+    path = AlignmentGrowth(sums, 1e-10, 1.0, corrective=True, best=True)
+    assert len(grow(path, spaces, Settings(T=5))) == 1
+    assert path.empty

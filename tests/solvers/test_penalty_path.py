@@ -21,7 +21,7 @@ from kernalign.gram.sampling import split_in_proportion
 from kernalign.kernels.tied import Ground
 from kernalign.learners.base import generator
 from kernalign.solvers.greedy import Settings
-from kernalign.solvers.penalty_path import PATH, penalised_problem
+from kernalign.solvers.penalty_path import LARGEST, PATH, penalised_problem
 
 TIED = [Gaussian, Laplacian, Matern]
 
@@ -65,6 +65,16 @@ def test_the_term_is_the_papers_and_its_gradient_is_right(family):
         h = 1e-6 * z[k] * np.eye(4)[k]
         difference = (term(z + h)[0] - term(z - h)[0]) / (2 * h[k])
         assert slope[k] == pytest.approx(difference, rel=1e-6)
+
+
+@pytest.mark.parametrize("family", TIED, ids=name_of)
+def test_the_term_is_a_number_in_any_units(family):
+    X, _ = noisy_moons()
+    resolved = family(ard=True).resolve(X * 1e200)
+    (term,) = problem_of(resolved, X * 1e200, 100.0).settings.penalties
+    value, slope = term(resolved.to_search(np.array([1.5, 8.0, 0.4, 2.0]) * 1e200))
+    assert value == LARGEST
+    assert np.isfinite(slope).all()
 
 
 def test_equal_bandwidths_cost_nothing():

@@ -56,7 +56,7 @@ class Growth(ABC):
     @property
     @abstractmethod
     def empty(self) -> bool:
-        """Whether the next kernel is the first one, chosen for what it is by itself."""
+        """Whether nothing is there yet, so that the next kernel is chosen for what it is alone."""
 
     @abstractmethod
     def value(self) -> float:
@@ -95,7 +95,8 @@ class AlignmentGrowth(Growth):
 
     @property
     def empty(self) -> bool:
-        return self.best and not self.atoms
+        # A kernel of which nothing is left after centring is no start.
+        return self.best and self.K.inner(self.K) <= 0
 
     def value(self) -> float:
         return self.F.value(self.K)

@@ -131,7 +131,7 @@ def grow(
         search_values.append(found.value)
         # 5. Stop?
         interrupted = asked_to_stop(settings.callback, path.record(found.value))
-        if interrupted or path.value() <= before + settings.theta:
+        if interrupted or path.empty or path.value() <= before + settings.theta:
             break
     return search_values
 

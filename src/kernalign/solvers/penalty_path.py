@@ -24,6 +24,8 @@ from kernalign.solvers.inner_search import Penalty
 PATH = [10.0**k for k in range(-5, 15)]
 #: Under a penalty sigma stays finite: at most this many times the widest common bandwidth.
 WIDEST = 10.0
+#: What the penalty and its slope are cut at.
+LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,11 @@ def _deviation(family: Family, penalty: float) -> Penalty:
     def term(z: Array) -> tuple[float, Array]:
         sigma = family.from_search(z)
         deviation = sigma - sigma.mean()
-        slope = 2 * penalty * deviation * family.d_sigma_d_z(sigma)
-        return penalty * float(deviation @ deviation), slope
+        # The penalty is in units of the columns: in small enough ones it is beyond all numbers.
+        with np.errstate(over="ignore", invalid="ignore"):
+            slope = np.nan_to_num(2 * penalty * deviation * family.d_sigma_d_z(sigma))
+            value = penalty * float(deviation @ deviation)
+        return min(value, LARGEST), np.clip(slope, -LARGEST, LARGEST)
 
     return term
 
