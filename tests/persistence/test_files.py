@@ -201,6 +201,10 @@ FORGED = {
         lambda m: fields(m, "TemperatureCalibration").update(slope_=-1.0),
         r"slope_ must be a number in \(0",
     ),
+    "no slope": (
+        lambda m: fields(m, "TemperatureCalibration").pop("slope_"),
+        "TemperatureCalibration lacks the field 'slope_'",
+    ),
     "huge int": (lambda m: estimator(m).update(cv=10**40), "KernelClassifier.cv must be"),
     "one class": (
         lambda m: estimator(m).update(classes_={"labels": "U", "items": ["no"]}),

@@ -38,8 +38,8 @@ class Schema:
     """The fields of a class.
 
     fields : kind of each field. A parameter must be there, or has the default of the class. Of
-        fitted attributes (which end in "_") all are there or none; those of kind `Maybe`, and
-        private attributes, may be absent.
+        fitted attributes (which end in "_") all are there or none; those of kind `Maybe` may be
+        absent.
     check : refuses an object whose fields do not fit each other, by FieldError.
     state, make : what is written of an object, and the object made of it, where these are not the
         attributes.
@@ -283,8 +283,7 @@ def _complete(known: Schema, values: dict[str, Any], own: bool) -> None:
             values.setdefault(name, default)
     fitted = any(_is_fitted(name) for name in values)
     for name, kind in known.fields.items():
-        private = name.startswith("_")
-        if name in values or isinstance(kind, Maybe) or private or own:
+        if name in values or isinstance(kind, Maybe) or own:
             continue
         if fitted or not _is_fitted(name):
             raise FieldError(f"{known.cls.__name__} lacks the field {name!r}")

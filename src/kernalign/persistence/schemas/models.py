@@ -126,7 +126,12 @@ schema(
 )
 
 
-schema(TemperatureCalibration, {"slope_": POSITIVE})
+def _check_calibration(calibration: TemperatureCalibration) -> None:
+    if not hasattr(calibration, "slope_"):
+        raise FieldError("TemperatureCalibration lacks the field 'slope_'")
+
+
+schema(TemperatureCalibration, {"slope_": POSITIVE}, check=_check_calibration)
 
 
 def _check_response(response: Response) -> None:
