@@ -24,7 +24,8 @@ def check_share(owner: Any, name: str, value: Any) -> None:
 def check_rows(estimator: BaseEstimator, X: Any) -> Array:
     """Rows to predict, checked against the columns seen in `fit`."""
     check_is_fitted(estimator)
-    rows: Array = validate_data(estimator, X, reset=False, dtype=np.float64)
+    with sums_may_overflow():
+        rows: Array = validate_data(estimator, X, reset=False, dtype=np.float64)
     return rows
 
 
@@ -32,9 +33,15 @@ def check_labelled_rows(estimator: BaseEstimator, X: Any, y: Any, **options: Any
     """(X, y) as finite arrays; sets `n_features_in_` and `feature_names_in_`."""
     check_given(estimator, y)
     check_labels(np.asarray(y))
-    return validate_data(
-        estimator, X, y, reset=True, dtype=np.float64, ensure_min_samples=2, **options
-    )
+    with sums_may_overflow():
+        return validate_data(
+            estimator, X, y, reset=True, dtype=np.float64, ensure_min_samples=2, **options
+        )
+
+
+def sums_may_overflow() -> Any:
+    """Without warnings of numpy: scikit-learn adds up all cells, and counts on infinities."""
+    return np.errstate(over="ignore", invalid="ignore")
 
 
 def check_given(estimator: BaseEstimator, y: Any) -> None:

@@ -20,7 +20,7 @@ def rows_of(table):
 
 #: What the tables layer takes, or says in other words.
 HERE = {
-    "the largest doubles": ("exceeds the largest float", "divide"),
+    "the largest doubles": ("exceeds 1e+300", "divide"),
     "kinds that are no dictionary": ("'kinds' parameter of KernelRegressor", "dictionary"),
 }
 

@@ -10,10 +10,33 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import kernalign.kernels
-from kernalign.kernels import AnyOf, Family, FamilyMember, FeatureFamily, GramMatrix
+from kernalign.kernels import (
+    AnyOf,
+    Family,
+    FamilyMember,
+    FeatureFamily,
+    Fourier,
+    Gaussian,
+    GramMatrix,
+    Laplacian,
+    Matern,
+    Polynomial,
+    RationalQuadratic,
+)
 from kernalign.kernels.structure import is_scalar
 from tests.kernels.families import CASES, MEANS, SCALES, problem
 
+#: Families on rows far beyond those that they were resolved on.
+BEYOND = [
+    Gaussian(),
+    Gaussian(ard=True),
+    Laplacian(),
+    Laplacian(ard=True),
+    Matern(2.5),
+    RationalQuadratic(),
+    Polynomial(3),
+    Fourier(),
+]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 every_seed = pytest.mark.parametrize("seed", range(3))
 properties = settings(max_examples=20, deadline=None, derandomize=True)
@@ -357,3 +380,19 @@ def test_words_name_the_narrowest_features_and_count_the_ignored():
     assert said == (
         "rows are alike when c is within about 0.5, a is within about 2; 1 features are ignored"
     )
+
+
+@pytest.mark.parametrize("family", BEYOND, ids=repr)
+def test_rows_beyond_all_scales_of_the_fit_have_finite_kernels(family):
+    """A warning would be an error: nothing overflows on the way."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 3)) * 1e-150
+    far = np.concatenate([X[:2], -1e200 * np.ones((1, 3)), [[1e300, 0.0, -1e-300]]])
+    family = family.resolve(X)
+    space = family.search_space(X, rng)
+    for z in space.scan[:: max(1, len(space.scan) // 5)]:
+        kernel = family.at(family.from_search(z))
+        K = kernel(far, X)
+        assert np.isfinite(K).all()
+        np.testing.assert_allclose(K[:2], kernel(X)[:2], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(kernel.diag(far), np.diagonal(kernel(far)), rtol=1e-9)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from kernalign.kernels import Gaussian, GramMatrix, LearnedKernel, Linear
+from kernalign.kernels import Gaussian, GramMatrix, LearnedKernel, Linear, Polynomial
 from kernalign.kernels.base import FamilyMember
 from kernalign.kernels.power_of_sum import PowerOfSum
 from tests import reference
@@ -97,3 +97,12 @@ def test_weights_that_are_none(mu):
 def test_degrees_that_are_none(degree):
     with pytest.raises(ValueError, match="'degree' parameter of PowerOfSum must be an int"):
         PowerOfSum(members(), degree).resolve(X)
+
+
+def test_rows_beyond_all_scales_of_the_fit():
+    X = np.random.default_rng(0).normal(size=(8, 2))
+    family = PowerOfSum([Gaussian().at(1.0), Polynomial(2).at(1.0)], degree=3).resolve(X)
+    kernel = family.at(1.0, 0.5)
+    far = np.array([[1e200, 0.0], [-1e300, 1e300]])
+    assert np.isfinite(kernel(far, X)).all()
+    np.testing.assert_allclose(kernel.diag(far), np.diagonal(kernel(far)))

@@ -16,6 +16,7 @@ from kernalign import (
 from kernalign.gram import Target
 from kernalign.gram.labels import class_target
 from kernalign.learners.screened_alignment import Screen
+from kernalign.rows.memory import SMALLEST_SPREAD
 
 
 def rows(n=80, d=12, seed=0):
@@ -153,3 +154,9 @@ def test_the_history_holds_kernels_on_the_features_as_they_are():
     )
     found = centered_alignment(total, np.outer(2 * y - 1.0, 2 * y - 1.0))
     assert found == pytest.approx(learner.objective_, abs=1e-5)
+
+
+def test_denormal_numbers():
+    X, y = rows()
+    found = Screen.of(X * 1e-310, class_target(y, 2, np.ones(len(X))), 1.0)
+    np.testing.assert_array_equal(found.spread, SMALLEST_SPREAD)

@@ -14,6 +14,7 @@ from kernalign.machines import normal_equations
 from kernalign.rows import ArrayRows, as_rows
 from kernalign.rows.dask import DaskSource
 from kernalign.rows.input import source_of
+from kernalign.rows.memory import SMALLEST_SPREAD
 
 
 @pytest.fixture(autouse=True)
@@ -80,6 +81,14 @@ def test_spread_neither_overflows_nor_loses_a_small_column(both):
     for factor in (1e300, 1e-300):
         scaled = as_rows(X * factor) if rows.in_memory else chunked(X * factor, 20, 60)
         np.testing.assert_allclose(scaled.spread(weight), rows.spread(weight) * factor, rtol=1e-10)
+
+
+def test_numbers_can_be_divided_by_the_spread(both):
+    """Of what is denormal it is the smallest that is searched with."""
+    rows, X, weight = both
+    scaled = as_rows(X * 1e-310) if rows.in_memory else chunked(X * 1e-310, 20, 60)
+    np.testing.assert_array_equal(scaled.spread(weight), SMALLEST_SPREAD)
+    assert np.isfinite(100 / scaled.spread(weight)).all()
 
 
 def test_sums_over_pairs_are_those_of_gram_matrices(both):

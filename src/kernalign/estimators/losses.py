@@ -55,7 +55,9 @@ def calibrated_brier(codes: Array, outputs: Array, weight: Array) -> Array:
 
 def squared(y: Array, outputs: Array, units: Any = 1.0) -> Array:
     """Squared errors in the given units, averaged over responses."""
-    errors: Array = (outputs - y) ** 2 * units
+    # A square above the largest float is infinite, and is reported as such.
+    with np.errstate(over="ignore"):
+        errors: Array = (outputs - y) ** 2 * units
     return errors if y.ndim == 1 else errors.mean(axis=-1)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
 from kernalign.kernels import FamilyMember, LearnedKernel
+from kernalign.kernels.fourier import phases
 from kernalign.kernels.structure import has_features
 
 
@@ -81,7 +82,7 @@ class ExplicitMap(FeatureMap):
                 assert has_features(kernel.family)
                 parts.append(np.sqrt(weight) * kernel.family.features(kernel.sigma, rows))
                 continue
-            phase = rows @ omega
+            phase = phases(rows, omega)
             scale = np.sqrt(weight / omega.shape[1])
             parts += [scale * np.cos(phase), scale * np.sin(phase)]
         return parts

@@ -150,7 +150,9 @@ class Radial(ScalarFamily):
         return self.distance_tiles(np.array([self.unit()]), X, Z)
 
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
-        return self.profile(statistic * self._factor(sigma))
+        out = np.empty_like(statistic)
+        self.from_statistic_into(out, statistic, sigma)
+        return out
 
     def _factor(self, sigma: Array) -> float:
         """Factor from the units of the statistic to those of sigma; finite even if it overflows."""
@@ -158,7 +160,9 @@ class Radial(ScalarFamily):
             return float(np.minimum((self.unit() / sigma[0]) ** self.power, 1e100))
 
     def from_statistic_into(self, out: Array, statistic: Array, sigma: Array) -> None:
-        np.multiply(statistic, self._factor(sigma), out=out)
+        with np.errstate(over="ignore"):
+            # Beyond all distances the profile is zero.
+            np.multiply(statistic, self._factor(sigma), out=out)
         K = self.profile(out)
         if K is not out:
             out[...] = K

@@ -21,6 +21,13 @@ RANDOM_STARTS, AXIS_STARTS = 256, 8
 LARGEST_FREQUENCY = 10.0
 
 
+def phases(X: Array, omega: Array) -> Array:
+    """X omega, the places of rows on waves; zero for a row so far away that it has none."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found: Array = X @ omega
+    return np.where(np.isfinite(found), found, 0.0)
+
+
 class Fourier(FeatureFamily):
     """kappa_omega(x, x') = 1 + 2 cos(omega'(x - x')), with a frequency vector omega.
 
@@ -46,7 +53,7 @@ class Fourier(FeatureFamily):
         self.bounds = bounds
 
     def features(self, sigma: Array, X: Array) -> Array:
-        phase = self._from_origin(X) @ sigma
+        phase = phases(self._from_origin(X), sigma)
         one = np.ones(len(X))
         return np.stack([one, np.sqrt(2) * np.cos(phase), np.sqrt(2) * np.sin(phase)], axis=1)
 
@@ -58,7 +65,7 @@ class Fourier(FeatureFamily):
 
     def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
         X = self._from_origin(X)
-        phase = X @ sigma
+        phase = phases(X, sigma)
         by_phase = np.sqrt(2) * (V[:, 2] * np.cos(phase) - V[:, 1] * np.sin(phase))
         slope: Array = by_phase @ (X / self._feature_scale(X.shape[1]))
         return slope

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array
+from kernalign.kernels._distances import FAR
 from kernalign.kernels._radial import Radial
 from kernalign.kernels.structure import Tiles
 
@@ -28,8 +29,14 @@ class Laplacian(Radial):
     @staticmethod
     def number_tiles(sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
         """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""
-        A = X / sigma.astype(X.dtype)
-        B = A if Z is None else Z / sigma.astype(X.dtype)
+        largest = min(FAR, float(np.finfo(X.dtype).max) / 1e6)
+
+        def scaled(rows: Array) -> Array:
+            with np.errstate(over="ignore"):
+                return np.clip(rows / sigma.astype(X.dtype), -largest, largest)
+
+        A = scaled(X)
+        B = A if Z is None else scaled(Z)
 
         def tile(rows: slice, columns: slice, out: Array) -> Array:
             if A.dtype == np.float64:

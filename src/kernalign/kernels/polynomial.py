@@ -14,6 +14,8 @@ from kernalign.kernels.structure import ScalarFamily
 
 #: Decimal exponent of the largest kernel value.
 LARGEST_POWER = 150
+#: Entries of a row are cut there, in units of the training data.
+LARGEST = 1e150
 
 
 class Polynomial(ScalarFamily):
@@ -52,9 +54,14 @@ class Polynomial(ScalarFamily):
 
     def statistic(self, X: Array, Z: Array | None = None) -> Array:
         """x'z / s^2."""
-        A = X / getattr(self, "_scale", 1.0)
-        inner: Array = A @ (A if Z is None else Z / getattr(self, "_scale", 1.0)).T
+        A = self._in_units(X)
+        inner: Array = A @ (A if Z is None else self._in_units(Z)).T
         return inner
+
+    def _in_units(self, X: Array) -> Array:
+        with np.errstate(over="ignore"):
+            # Products of rows beyond all scales of the training data are numbers, too.
+            return np.clip(X / getattr(self, "_scale", 1.0), -LARGEST, LARGEST)
 
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
         # A row far outside the training data must not overflow.
@@ -64,9 +71,8 @@ class Polynomial(ScalarFamily):
         return powers
 
     def diag(self, sigma: Array, X: Array) -> Array:
-        A = X / getattr(self, "_scale", 1.0)
-        diagonal: Array = (np.einsum("ik,ik->i", A, A) + sigma[0]) / (1 + sigma[0])
-        return diagonal**self.degree
+        A = self._in_units(X)
+        return self.from_statistic(np.einsum("ik,ik->i", A, A), sigma)
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
         c = sigma[0]

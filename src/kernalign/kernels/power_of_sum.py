@@ -10,6 +10,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._validation import check_count
 from kernalign.kernels.base import Family, FamilyMember, SearchSpace
+from kernalign.kernels.polynomial import LARGEST_POWER
 from kernalign.kernels.together import KernelsOnRows
 
 
@@ -62,14 +63,19 @@ class PowerOfSum(Family):
         return KernelsOnRows(self.kernels, X, Z).combine(mu)
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        powers: Array = self._sum(sigma, X, Z) ** self.degree
+        return self._power(self._sum(sigma, X, Z))
+
+    def _power(self, total: Array) -> Array:
+        # As a polynomial, so that rows beyond all scales do not overflow.
+        largest = 10.0 ** (LARGEST_POWER / self.degree)
+        powers: Array = np.clip(total, -largest, largest) ** self.degree
         return powers
 
     def diag(self, sigma: Array, X: Array) -> Array:
         total = np.zeros(len(X))
         for weight, kernel in zip(sigma, self.kernels, strict=True):
             total += weight * kernel.diag(X)
-        return total**self.degree
+        return self._power(total)
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
         # d K / d mu_k = degree T^(degree - 1) o K_k. For even degrees, K does not determine T.

@@ -16,6 +16,7 @@ from kernalign.kernels import Family, FamilyMember, Gaussian, LearnedKernel
 from kernalign.kernels._radial import Radial
 from kernalign.learners.base import Learned, Learner
 from kernalign.learners.continuous_alignment import ContinuousAlignment
+from kernalign.rows.memory import SMALLEST_SPREAD
 
 
 class ScreenedAlignment(Learner):
@@ -126,6 +127,7 @@ class Screen:
         size, trace = float(np.linalg.norm(S)), float(np.trace(S))
         constant = square <= VANISHING**2 * (w @ X**2)
         spread = largest * np.sqrt(np.where(constant, 1.0, square / target.total))
+        spread = np.maximum(spread, SMALLEST_SPREAD)
         if size == 0:
             return cls(np.zeros(X.shape[1]), 0.0, spread)
         alignment = np.where(constant, 0, products.sum(axis=0)) / np.where(constant, 1, square)

@@ -63,8 +63,13 @@ class ArrayRows(Rows):
         return total
 
 
+#: Spreads are not smaller: numbers divided by them must be finite.
+SMALLEST_SPREAD = 1e-305
+
+
 def scale_of_columns(deviation: Array, largest: Array) -> Array:
     """Standard deviations from those in units of the largest entries, by column."""
     # Rounding errors of a constant column are not a scale.
     scale = np.where(deviation > 1e-12, deviation * largest, 0.0)
-    return np.where(scale > 0, scale, scale.max() or largest)
+    known: Array = np.where(scale > 0, scale, scale.max() or largest)
+    return np.maximum(known, SMALLEST_SPREAD)

@@ -16,6 +16,9 @@ from kernalign._typing import Array
 from kernalign.tables import Columns, TableFeatures, is_table
 from kernalign.tables.problems import listed, rows_of
 
+#: Largest difference between two numbers of a column.
+LARGEST_RANGE = 1e300
+
 
 def columns_for_fit(estimator: BaseEstimator, X: Any) -> Columns | None:
     """The columns of X, as determined in `fit`; None if X is an array of numbers.
@@ -145,13 +148,13 @@ def refuse_not_finite(X: Any) -> None:
 
 
 def refuse_overflow(rows: Array) -> None:
-    """Check that differences between rows do not overflow."""
+    """Check that neither differences between rows nor bandwidths of that size overflow."""
     with np.errstate(over="ignore"):
-        wide = np.isinf(rows.max(axis=0) - rows.min(axis=0))
+        wide = rows.max(axis=0) - rows.min(axis=0) > LARGEST_RANGE
     if wide.any():
         raise ValueError(
-            f"Column {int(np.argmax(wide))} of X has numbers whose difference exceeds the largest "
-            "float: divide the column by a constant."
+            f"Column {int(np.argmax(wide))} of X has numbers whose difference exceeds "
+            f"{LARGEST_RANGE:g}: divide the column by a constant."
         )
 
 
