@@ -1,7 +1,8 @@
-"""Run the attacks: python -m tests.fuzz MINUTES [--seed N] [--only NAME ...]
+"""Run the attacks: python -m tests.fuzz MINUTES [--seed N] [--most N] [--only NAME ...]
 
-The minutes are shared out among the attacks. Seeds follow each other from the first one, so that a
-run can be taken up where another ended. What is found is printed, and its seed kept in cases.json.
+The minutes are shared out among the attacks, of each of which there are at most so many. Seeds
+follow each other from the first one, so that a run can be taken up where another ended. What is
+found is printed, and its seed kept in cases.json.
 """
 
 import argparse
@@ -23,6 +24,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("minutes", type=float)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--most", type=int, default=10**9)
     names = [*ATTACKS, "sequences"]
     parser.add_argument("--only", nargs="+", choices=names, default=names)
     options = parser.parse_args()
@@ -30,14 +32,15 @@ def main():
     found = 0
     for name in options.only:
         seconds = 60 * options.minutes / len(options.only)
-        found += run(name, options.seed, seconds)
+        found += run(name, options.seed, seconds, options.most)
     raise SystemExit(1 if found else 0)
 
 
-def run(name, seed, seconds):
-    """Attack for some seconds; the number of cases found."""
-    end, first, bad = time.monotonic() + seconds, seed, []
-    while time.monotonic() < end:
+def run(name, seed, seconds, most):
+    """Attack for some seconds, or so many times; the number of cases found."""
+    began, first, bad = time.monotonic(), seed, []
+    spent = time.process_time()
+    while time.monotonic() < began + seconds and seed < first + most:
         if name == "sequences":
             sequences.run(BATCH, always_the_same=False)
             seed += BATCH
@@ -49,7 +52,8 @@ def run(name, seed, seconds):
         seed += 1
     # Sequences have no seeds: hypothesis shrinks what it finds, and prints it.
     seeds = "" if name == "sequences" else f" (seeds {first} to {seed - 1})"
-    say(f"{name}: {len(bad)} of {seed - first}{seeds}")
+    spent = time.process_time() - spent
+    say(f"{name}: {len(bad)} of {seed - first}{seeds}, {spent / 60:.1f} minutes of the processor")
     if bad:
         keep(name, bad)
     return len(bad)

@@ -19,6 +19,7 @@ from kernalign import (
     KernelClassifier,
     KernelFeatures,
     KernelRegressor,
+    KernelSearch,
     ModelFileError,
     Polynomial,
     UniformWeights,
@@ -27,8 +28,10 @@ from kernalign import (
 )
 from kernalign.persistence import read_header
 from tests.persistence.forging import archived, packed, parts
-from tests.persistence.models import labels, response, rows
+from tests.persistence.models import labels, response, rows, table
 
+#: What is asked of a model that was loaded.
+METHODS = ["predict", "predict_proba", "decision_function", "predict_interval", "transform"]
 #: Seconds of the processor that a file may take.
 SLOWEST = 2.0
 STRANGE = [
@@ -79,8 +82,10 @@ NUMBERS = [0.0, -1.0, 1.0, np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e155
 
 @functools.cache
 def originals():
-    """Honest files, as bytes."""
+    """Honest files: their bytes, their parts, and rows to predict."""
     X = rows()
+    frame, kinds, _ = table()
+    frame["day"] = np.datetime64("2024-01-01") + np.arange(len(frame))
     cheap = UniformWeights([*Gaussian().grid(0.5, 5, 3), Polynomial(2).at(1.0)])
     models = [
         KernelClassifier(ContinuousAlignment(max_iter=2), C=1.0).fit(X, labels(X)),
@@ -92,31 +97,34 @@ def originals():
         KernelRegressor(cheap, C=1.0).fit(X, np.column_stack([response(X), X[:, 0]])),
         KernelFeatures(cheap, n_components=5).fit(X, labels(X)),
         make_pipeline(StandardScaler(), KernelClassifier(cheap, C=1.0)).fit(X, labels(X)),
+        KernelRegressor().fit(X, response(X)),
+        KernelClassifier(KernelSearch(effort="quick")).fit(frame, kinds),
     ]
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for number, model in enumerate(models):
             path = save(model, Path(folder) / f"{number}.kern")
-            found.append((path.read_bytes(), parts(path)))
+            new = frame[:3] if model is models[-1] else rows(3)
+            found.append((path.read_bytes(), parts(path), new))
     return found
 
 
 def attack(seed):
     """What is wrong with how a file of this seed is met, or None."""
     rng = np.random.default_rng(seed)
-    data = attacked(rng)
+    data, new = attacked(rng)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.kern"
         path.write_bytes(data)
         began = time.process_time()
-        problem = _met(path)
+        problem = _met(path, new)
         spent = time.process_time() - began
     if spent > SLOWEST:
         return f"took {spent:.1f} s"
     return problem
 
 
-def _met(path):
+def _met(path, new):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -131,22 +139,37 @@ def _met(path):
             return None
         except BaseException as problem:
             return f"load: {type(problem).__name__}: {problem}"
-        method = getattr(model, "predict", None) or getattr(model, "transform", None)
-        if method is None or not any(hasattr(model, n) for n in ("model_", "steps")):
-            return None
-        try:
-            method(rows(3, 3))
-        except ModelFileError:
-            return None
-        except BaseException as problem:
-            return f"predict: {type(problem).__name__}: {problem}"
+        if any(hasattr(model, name) for name in ("model_", "steps")):
+            return _used(model, new)
+    return None
+
+
+def _used(model, new):
+    for name in METHODS:
+        if hasattr(model, name):
+            try:
+                getattr(model, name)(new)
+            except ModelFileError:
+                return None
+            except BaseException as problem:
+                if str(problem).startswith("KernelRegressor does not know its intervals"):
+                    continue
+                return f"{name}: {type(problem).__name__}: {problem}"
+    try:
+        repr(model)
+    except BaseException as problem:
+        return f"repr: {type(problem).__name__}: {problem}"
     return None
 
 
 def attacked(rng):
-    """The bytes of a file that was mutated, or forged and sealed anew."""
+    """The bytes of a file that was mutated, or forged and sealed anew; rows to predict."""
     files = originals()
-    data, (header, model, arrays) = files[rng.integers(len(files))]
+    data, (header, model, arrays), new = files[rng.integers(len(files))]
+    return _attacked(rng, data, header, model, arrays), new
+
+
+def _attacked(rng, data, header, model, arrays):
     kind = rng.integers(10)
     if kind < 2:
         return mutated(rng, data)
