@@ -23,6 +23,7 @@ from benchmarks._row import Row
 from experiments.datasets import MissingDataError
 
 RESULTS = Path(__file__).parent / "results" / "tables" / "results.jsonl"
+TABLE = Path(__file__).parents[1] / "docs" / "measured" / "tables.rst"
 #: Table -> its target, and whether that is a class.
 TABLES = {
     "penguins": ("species", True),
@@ -164,6 +165,11 @@ METHODS: dict[str, Callable[[bool, Any, Any], Callable[[Any], Any]]] = {
     HIST: _of_dtype(_hist),
 }
 
+#: The methods that are ranked.
+FOUR = (OURS, CATBOOST, LIGHTGBM, HIST)
+#: A figure by table and method.
+Errors = dict[tuple[str, str], float]
+
 
 # -- rows ------------------------------------------------------------------------------------------
 
@@ -236,13 +242,8 @@ def bars(rows: Sequence[dict[str, Any]]) -> Iterator[Row]:
     lower = sum(gap < 0 for gap in above.values())
     yield Row("against preparation by hand: tables above the margin", str(len(over)), "0")
     yield Row("against preparation by hand: tables with a lower error", str(lower), "", "5")
-    four = (OURS, CATBOOST, LIGHTGBM, HIST)
-
-    def rank(name: str, method: str) -> int:
-        return 1 + sum(errors[name, other] < errors[name, method] for other in four)
-
-    ranks = {method: [rank(name, method) for name in complete] for method in four}
-    for method in four:
+    ranks = ranks_of(errors, complete)
+    for method in FOUR:
         bar, goal = ("1st", "first on 5") if method == OURS else ("", "")
         first = sum(rank == 1 for rank in ranks[method])
         mean = float(np.mean(ranks[method]))
@@ -252,7 +253,16 @@ def bars(rows: Sequence[dict[str, Any]]) -> Iterator[Row]:
     yield Row("fit, in times of CatBoost: median, worst", f"{ratio:.2f}, {worst:.2f}", "4", "1")
 
 
-def means(rows: Sequence[dict[str, Any]], what: str) -> dict[tuple[str, str], float]:
+def ranks_of(errors: Errors, names: Sequence[str]) -> dict[str, list[int]]:
+    """Rank of each of the four methods on each table, 1 for the smallest error."""
+
+    def rank(name: str, method: str) -> int:
+        return 1 + sum(errors[name, other] < errors[name, method] for other in FOUR)
+
+    return {method: [rank(name, method) for name in names] for method in FOUR}
+
+
+def means(rows: Sequence[dict[str, Any]], what: str) -> Errors:
     """Mean over the splits of a table that every method has, by table and method."""
     values = {(r["table"], r["split"], r["method"]): r[what] for r in rows if "error" in r}
     found = {}
@@ -269,6 +279,39 @@ def _short(method: str) -> str:
     return {OURS: "ours", BY_HAND: "by hand", HIST: "Hist"}.get(method, method)
 
 
+def summary(rows: Sequence[dict[str, Any]]) -> str:
+    """The table of the documentation: a table a row, a method a column."""
+    errors = means(rows, "error")
+    names = [n for n in TABLES if all((n, m) in errors for m in METHODS)]
+    ranks = {m: f"{np.mean(places):.1f}" for m, places in ranks_of(errors, names).items()}
+    lines = [
+        ".. This file is written by: python -m benchmarks tables --report",
+        "",
+        ".. list-table::",
+        "   :header-rows: 1",
+        "   :stub-columns: 1",
+        "",
+        "   * -",
+        *(f"     - {method}" for method in METHODS),
+        f"   * - mean rank of {len(FOUR)}, {len(names)} tables",
+        *(f"     - {ranks.get(method, '')}".rstrip() for method in METHODS),
+    ]
+    for name in names:
+        shown = {m: f"{errors[name, m]:.2f}" for m in METHODS}
+        best = min(FOUR, key=lambda m: errors[name, m])
+        shown[best] = f"**{shown[best]}**"
+        lines += [f"   * - {name}", *(f"     - {shown[method]}" for method in METHODS)]
+    classes = [n for n in names if TABLES[n][1]]
+    lines += [
+        "",
+        f"Test error in % ({', '.join(classes)}), or mean squared error in % of the variance.",
+        "Means over the splits that all methods have (three or four). The smallest error of the",
+        "four methods that are fitted to the unprepared table is bold.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
 def run(given: Sequence[str] = ()) -> Iterator[Row]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks tables", description=__doc__)
     parser.add_argument("--report", action="store_true", help="only print what the rows say")
@@ -278,4 +321,6 @@ def run(given: Sequence[str] = ()) -> Iterator[Row]:
     options = parser.parse_args(list(given))
     if not options.report:
         run_all(options.tables, options.methods, options.splits)
-    yield from bars(read())
+    rows = read()
+    TABLE.write_text(summary(rows), encoding="utf-8")
+    yield from bars(rows)

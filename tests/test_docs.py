@@ -79,3 +79,14 @@ def test_gallery_examples_are_short_and_have_a_picture():
         assert path.name.startswith("plot_")
         assert "plt.show()" in text
         assert len(text.splitlines()) < 120
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.parent.glob("*.md")), ids=lambda page: page.name)
+def test_links_to_files_of_the_repository_work(page):
+    links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    local = [link for link in links if "://" not in link]
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def test_readme_is_short():
+    assert len((DOCS.parent / "README.md").read_text(encoding="utf-8").splitlines()) <= 150

@@ -14,6 +14,7 @@ from benchmarks._row import Row
 from benchmarks.accuracy.bars import bars
 from benchmarks.accuracy.page import write_page
 from benchmarks.accuracy.run import RESULTS, run_all
+from benchmarks.accuracy.summary import TABLE, accuracy_table
 from experiments import results
 
 
@@ -24,4 +25,5 @@ def run(given: Sequence[str] = ()) -> Iterator[Row]:
         run_all()
     rows = results.read(RESULTS)
     write_page(rows, RESULTS.parent)
+    TABLE.write_text(accuracy_table(rows), encoding="utf-8")
     yield from bars(rows)

@@ -24,7 +24,7 @@ def bars(rows: Sequence[Cell]) -> Iterator[Row]:
     errors = values_of(rows, "classification", "error")
     yield from _eleven(errors)
     yield from _ranks(errors)
-    yield from _worst(_distances(errors, small(errors)), "tasks, n <= 2000", "3", "1.5")
+    yield from _worst(distances(errors, small(errors)), "tasks, n <= 2000", "3", "1.5")
     for name, bar, goal in (
         ("gaussians gamma=40", "6.2 %", "4.8 %"),
         ("moons + 48", "3.5 %", "3.0 %"),
@@ -37,7 +37,7 @@ def bars(rows: Sequence[Cell]) -> Iterator[Row]:
             text = f"{100 * found.value:.1f} %"
             yield Row(f"test error, {name}, {found.n} repeats", text, bar, goal)
     yield from _alone(errors)
-    yield from _worst(_distances(errors, tasks.TABLE), "rows of the table", "2", "1")
+    yield from _worst(distances(errors, tasks.TABLE), "rows of the table", "2", "1")
     yield from _public_regression(rows)
     yield from _times(rows)
 
@@ -120,7 +120,7 @@ def _alone(errors: Errors) -> Iterator[Row]:
     yield Row(what, f"{found:.1f} %", f"{alone + 0.5:.1f} %", f"{best:.1f} %")
 
 
-def _distances(errors: Errors, names: Iterable[str]) -> dict[str, float]:
+def distances(errors: Errors, names: Iterable[str]) -> dict[str, float]:
     """By task: error of the default fit minus the lowest of a peer, in points, at least zero.
 
     Each peer is compared on the repeats that both have. Peers with fewer than five in common are
@@ -146,7 +146,7 @@ def _worst(distance: dict[str, float], what: str, bar: str, goal: str) -> Iterat
 def _public_regression(rows: Sequence[Cell]) -> Iterator[Row]:
     """Points of the variance of the response."""
     errors = values_of(rows, "regression", "error")
-    distance = _distances(errors, tasks.SMALL_PUBLIC_REGRESSION)
+    distance = distances(errors, tasks.SMALL_PUBLIC_REGRESSION)
     if distance:
         found = float(np.mean(list(distance.values())))
         what = f"mean distance to the best, {len(distance)} public regression sets, n < 2000"

@@ -70,8 +70,8 @@ def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 def _errors(errors: dict, methods: Sequence[str]) -> str:
     lines = []
     for task, found in errors.items():
-        shared = _shared_splits(found)
-        means = {m: _mean(found[m], shared) for m in methods if found.get(m)}
+        shared = shared_splits(found)
+        means = {m: mean_of(found[m], shared) for m in methods if found.get(m)}
         best = min((v.value for v in means.values() if v.n == len(shared)), default=np.nan)
         line = [html.escape(task), str(len(shared))]
         for m in methods:
@@ -89,14 +89,14 @@ def _errors(errors: dict, methods: Sequence[str]) -> str:
     return _table(["task", "splits", *methods], lines)
 
 
-def _shared_splits(found: dict[str, dict[int, float]]) -> set[int]:
+def shared_splits(found: dict[str, dict[int, float]]) -> set[int]:
     """Splits of a task that all methods have, of those with five or more, or else with most."""
     most = max(len(values) for values in found.values())
     full = [set(values) for values in found.values() if len(values) >= min(SPLITS, most)]
     return set.intersection(*full)
 
 
-def _mean(values: dict[int, float], shared: set[int]) -> Mean:
+def mean_of(values: dict[int, float], shared: set[int]) -> Mean:
     """Over the shared splits; over its own if a method does not have them all."""
     kept = shared if shared <= set(values) else set(values)
     return mean([values[split] for split in sorted(kept)])
