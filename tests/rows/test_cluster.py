@@ -217,7 +217,7 @@ def test_bad_rows_and_parameters_are_named():
         ValueError, match=r"X and y must have the same number of rows\. Got 60 and 59"
     ):
         ContinuousAlignment().fit(chunks, y[:59])
-    with pytest.raises(ValueError, match="families of one parameter"):
+    with pytest.raises(ValueError, match="families with one parameter"):
         ContinuousAlignment(Gaussian(ard=True)).fit(chunks, y)
     model = KernelClassifier(ContinuousAlignment(), n_components=20, solver="nystroem")
     model.fit(chunks, y)

@@ -1,4 +1,4 @@
-"""Functions of a Gram matrix and their gradients: alignment is maximised, all others minimised."""
+"""Functions of a Gram matrix and their gradients: alignment is maximised, the others minimised."""
 
 from kernalign.criteria.alignment import (
     CenteredAlignment,

@@ -17,7 +17,7 @@ from kernalign.gram.centring import centre, cosine
 
 
 class CenteredAlignment:
-    """The criterion F and what a greedy learner needs of it.
+    """The criterion F with its gradient and best step.
 
     T : the centred target kernel Khat*_c.
     """
@@ -48,13 +48,13 @@ class CenteredAlignment:
 
 
 def stationary_step(a: float, b: float, c: float, d: float, e: float) -> float:
-    """eta* = max(0, (ad - bc) / (bd - ae)), and 0 where the denominator vanishes."""
+    """eta* = max(0, (ad - bc) / (bd - ae)), and 0 if the denominator vanishes."""
     denominator = b * d - a * e
     return max(0.0, (a * d - b * c) / denominator) if denominator != 0 else 0.0
 
 
 class SlopeObjective:
-    """<P, K'>: the paper's choice of the next kernel, by the slope of F."""
+    """<P, K'>: the paper's criterion for the next kernel, the slope of F."""
 
     def __init__(self, criterion: CenteredAlignment, K: Element):
         self.elements = [criterion.gradient(K)]
@@ -67,13 +67,13 @@ class SlopeObjective:
 
 
 class StepObjective:
-    """max_eta F(K + eta K'), eta in [0, inf]: the alignment that a kernel can bring about.
+    """max_eta F(K + eta K'), eta in [0, inf]: the alignment after the best step along a kernel.
 
-    With K = 0 it is the alignment of the kernel by itself. For unconstrained eta
+    With K = 0 it is the alignment of the kernel alone. For unconstrained eta,
     max_eta F^2 = a^2/c + (b - a d/c)^2 / (e - d^2/c) over |T|^2: the share of T in span{K, K'}.
     """
 
-    #: Kernels whose centred norm is below this share of the identity's have no direction.
+    #: Kernels whose centred norm is below this share of the identity's are treated as constant.
     NEGLIGIBLE = 1e-9
 
     def __init__(self, criterion: CenteredAlignment, K: Element):
@@ -96,11 +96,11 @@ class StepObjective:
         return np.fmax(mixed, alone)
 
     def derivative(self, products: Array, norm: float) -> tuple[Array, float]:
-        """By the envelope theorem eta can be held at its optimum."""
+        """By the envelope theorem, eta is held at its optimum."""
         b, d, e = float(products[0]), float(products[1]), float(norm)
         a, c = self._a, self._c
         eta = stationary_step(a, b, c, d, e) if c > 0 else 0.0
-        # Rounding must not push the squared norm of nearly opposite matrices below zero.
+        # Rounding must not make the squared norm of nearly opposite matrices negative.
         joint = max(c + 2 * eta * d + eta**2 * e, np.finfo(float).tiny)
         alone = b / np.sqrt(e) if e > self._floor else -np.inf
         if c > 0 and (a + eta * b) / np.sqrt(joint) >= alone:
@@ -119,8 +119,8 @@ def best_weights(M: Array, a: Array) -> Array:
     """argmin_{v >= 0} v'Mv - 2 v'a, whose direction maximises a'v / sqrt(v'Mv).
 
     M : (m, m) inner products <K_c, L_c>;  a : (m,) inner products with the target.
-    Non-negative least squares on a root of M, then active sets on M itself. Kernels whose centred
-    matrix vanishes get weight zero.
+    Non-negative least squares on a root of M, then active sets on M itself. Kernels with a zero
+    centred matrix have weight zero.
     """
     scale = np.sqrt(np.maximum(np.diag(M), 0))
     used = scale > 1e-10 * scale.max(initial=0.0)
@@ -143,8 +143,8 @@ def best_weights(M: Array, a: Array) -> Array:
 def _polished(u: Array, M: Array, a: Array) -> Array:
     """argmin_{u >= 0} u'Mu - 2 u'a by active sets, from a u that is nearly optimal.
 
-    The kernels in use at the optimum are usually few and unlike each other, so that their own
-    system has the digits that a factor of all of M has lost.
+    The kernels with positive weight at the optimum are usually few and dissimilar, so that their
+    own system keeps the accuracy that a factor of all of M has lost.
     """
     u = np.maximum(u, 0.0)
     active = u > 1e-12 * u.max(initial=0.0)
@@ -153,7 +153,7 @@ def _polished(u: Array, M: Array, a: Array) -> Array:
         wanted[active] = np.linalg.lstsq(M[np.ix_(active, active)], a[active])[0]
         leaving = active & (wanted <= 0)
         if leaving.any():
-            # As far towards it as no weight turns negative.
+            # Go towards the solution until a weight would become negative.
             fall = u[leaving] - wanted[leaving]
             ratios = np.divide(u[leaving], fall, out=np.zeros_like(fall), where=fall > 0)
             u = np.maximum(u + ratios.min() * (wanted - u), 0.0)
@@ -172,7 +172,7 @@ def _polished(u: Array, M: Array, a: Array) -> Array:
 def centered_alignment(K: Any, L: Any) -> float:
     """Alignment <K_c, L_c> / (|K_c| |L_c|) of two Gram matrices, in [-1, 1].
 
-    K_c = C K C with C = I - 11'/n. It is 0 where a centred matrix vanishes.
+    K_c = C K C with C = I - 11'/n. It is 0 if a centred matrix vanishes.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def alignment(K: Any, L: Any) -> float:
 
 def _between(K: Array, L: Array, floor: float = 0.0) -> float:
     squares = float(np.vdot(K, K)), float(np.vdot(L, L))
-    # What rounding leaves of a constant matrix has no direction.
+    # Rounding errors of a constant matrix have no direction.
     if min(squares) <= (1e-13 * floor * len(K)) ** 2:
         return 0.0
     return cosine(float(np.vdot(K, L)), *squares)
@@ -210,7 +210,7 @@ def _checked_pair(K: Any, L: Any) -> tuple[Array, Array]:
             raise ValueError(f"{name} must be a square matrix. Got shape {array.shape} instead.")
         if not np.isfinite(array).all():
             raise ValueError(f"{name} must hold finite numbers. Got NaN or infinity.")
-        # Alignment does not see the scale; this one keeps squares from overflowing.
+        # Alignment does not depend on the scale; scaling prevents overflow of squares.
         pair.append(array / (np.abs(array).max() or 1.0))
     if pair[0].shape != pair[1].shape:
         raise ValueError(

@@ -1,11 +1,11 @@
 """Tests of dependence by centred alignment, with p-values by permutation.
 
-Columns are replaced by their normal scores z, so that no test depends on units or on the shape of a
-column. A column has the features rho^{m/2} h_m(z), h_m the normalised Hermite polynomials, whose
-products are the first terms of Mehler's kernel: a Gaussian kernel on one column. With features Phi
-of the rows and labels Y, both centred, |Phi'Y|^2 = <K_c, Khat*_c> is the numerator of the centred
-alignment (normalised HSIC). Its denominator is the same for every permutation of the labels, so
-that all permutations together are one matrix product.
+Columns are replaced by their normal scores z, so that no test depends on units or on the
+distribution of a column. A column has the features rho^{m/2} h_m(z), h_m the normalised Hermite
+polynomials, whose products are the first terms of Mehler's kernel: a Gaussian kernel on one column.
+With centred features Phi of the rows and centred labels Y, |Phi'Y|^2 = <K_c, Khat*_c> is the
+numerator of the centred alignment (normalised HSIC). Its denominator is the same for every
+permutation of the labels, so all permutations together are one matrix product.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from scipy.stats import rankdata
 
 from kernalign._typing import Array, IntArray
 
-#: Terms of Mehler's kernel, and their decay.
+#: Number of terms of Mehler's kernel, and their decay.
 DEGREE, DECAY = 4, 0.5
-#: Scores end here: a fourth power of more is one row's alone.
+#: Limit of scores: the fourth power of a larger one would be dominated by a single row.
 LARGEST = 2.5
-#: Permutations of one matrix product, as numbers in the permuted labels.
+#: Numbers in the permuted labels of one matrix product.
 BLOCK = 2**22
-#: Sums of the same numbers in another order differ by rounding.
+#: Relative rounding error of sums of the same numbers in another order.
 ROUNDING = 1e-10
 
 
@@ -66,10 +66,10 @@ def unit(features: Array) -> Array:
 def permuted_p_value(
     features: Array, Y: Array, number: int, rng: np.random.Generator
 ) -> tuple[float, int]:
-    """p-value of |Phi'Y|^2 under permutations of the rows of Y, and how many there were.
+    """p-value of |Phi'Y|^2 under permutations of the rows of Y, and the number of permutations.
 
-    All n! of them if these are no more than `number`: the p-value is then exact. Otherwise random
-    ones, of which the identity is one: the level is exact, whatever the distribution.
+    If there are at most `number` permutations in all, each is used and the p-value is exact.
+    Otherwise they are random and include the identity: the level is exact for any distribution.
     """
     n, c = Y.shape
     Y = Y - Y.mean(axis=0)
@@ -99,10 +99,10 @@ def _statistics(features: Array, Y: Array, order: IntArray) -> Array:
 def sequential_p_value(
     draw: Callable[[int], Array], observed: float, number: int, enough: int = 20, batch: int = 100
 ) -> float:
-    """p-value of a statistic from draws under the null, which end once it is clearly no outlier.
+    """p-value of a statistic from draws under the null; drawing stops early if it is large.
 
-    Besag and Clifford: draws end at the l-th with `enough` as large as the observed one, and the
-    p-value is enough / l. It is valid however many draws there were.
+    Besag and Clifford: drawing stops at the l-th draw if `enough` of them are as large as the
+    observed statistic, and the p-value is enough / l. It is valid for any number of draws.
     """
     observed *= 1 - ROUNDING
     exceeding, done = 0, 0
@@ -117,17 +117,17 @@ def sequential_p_value(
 
 
 class ConditionalTest:
-    """Whether some columns say anything about Y that the other columns do not.
+    """Test whether some columns carry information about Y that the other columns do not.
 
-    The null hypothesis: given the other columns, these columns Z_G and Y are independent. Z_G given
-    the others is modelled as linear in their normal scores, with residuals of any one shape: the
-    Gaussian copula. Draws under the null replace the residuals of Z_G by permuted ones with the
-    same inner products, orthogonal to the other columns as the residuals are, and then give each
-    column the values that it has, in the order of the draw. Y and the other columns stay.
+    Null hypothesis: given the other columns, these columns Z_G and Y are independent. Z_G given the
+    others is modelled as linear in their normal scores, with residuals of one distribution of any
+    shape (a Gaussian copula). Draws under the null replace the residuals of Z_G by permuted ones
+    with the same inner products, orthogonal to the other columns, and then map each column to its
+    observed values, in the order of the draw. Y and the other columns do not change.
 
     The statistic is the sum over Hermite features h_m of the columns of
-    rho^m [|h_m'R|^2 + mean_k |h_m'(R z_k)|^2] / |h_m|^2: alignment with R, what the other columns
-    leave of Y by linear regression, by themselves and together with each other column z_k.
+    rho^m [|h_m'R|^2 + mean_k |h_m'(R z_k)|^2] / |h_m|^2: the alignment with R, the residual of Y
+    after linear regression on the other columns, alone and multiplied by each other column z_k.
 
     Z : (n, d) normal scores; group : positions of the columns tested; Y : (n, c) labels.
     """
@@ -153,7 +153,7 @@ class ConditionalTest:
 
     @staticmethod
     def _most_related(Z: Array, group: IntArray, others: Array) -> Array:
-        """The other columns, or those that correlate most where there are too many for the rows."""
+        """The other columns, or the most correlated ones if there are too many for the rows."""
         most = max(1, len(Z) // 3)
         if others.shape[1] <= most:
             return others
@@ -161,7 +161,7 @@ class ConditionalTest:
         return others[:, np.argsort(-related, kind="stable")[:most]]
 
     def statistic(self, columns: Array) -> Array:
-        """Of several copies of the columns: (b, n, g) -> (b,)."""
+        """The statistic of several copies of the columns: (b, n, g) -> (b,)."""
         b = len(columns)
         total = np.zeros(b)
         for z in np.moveaxis(columns, 2, 0):
@@ -172,7 +172,7 @@ class ConditionalTest:
         return total
 
     def draw(self, number: int) -> Array:
-        """The statistic of so many draws under the null hypothesis."""
+        """The statistic of `number` draws under the null hypothesis."""
         n = len(self.columns)
         order = self.rng.permuted(np.broadcast_to(np.arange(n), (number, n)), axis=1)
         e = self.residuals[order]
@@ -183,10 +183,10 @@ class ConditionalTest:
         return self.statistic(self._of_same_values(self.fitted + e))
 
     def _of_same_values(self, copies: Array) -> Array:
-        """Copies (b, n, g) whose columns have the values of the observed ones, in their own order.
+        """Copies (b, n, g) whose columns have the observed values, in their own order.
 
-        Normal scores have one empirical distribution, and a binary column two values: a copy
-        without them would be told from the column by its shape alone.
+        Normal scores have one empirical distribution, and a binary column two values: otherwise a
+        copy would differ from the column by its distribution alone.
         """
         order = np.argsort(copies, axis=1)
         values = np.broadcast_to(np.sort(self.columns, axis=0), copies.shape)
@@ -195,7 +195,7 @@ class ConditionalTest:
         return found
 
     def p_value(self, number: int) -> float:
-        """From so many draws at most; 1 where the other columns determine these."""
+        """p-value from at most `number` draws; 1 if the other columns determine these."""
         if self.determined:
             return 1.0
         observed = float(self.statistic(self.columns[None])[0])
@@ -206,14 +206,14 @@ def _root(e: Array) -> Array:
     """Cholesky factors of e'e, of several e: (b, n, g) -> (b, g, g)."""
     gram = np.einsum("bng,bnh->bgh", e, e)
     size = np.trace(gram, axis1=1, axis2=2)
-    # Columns that determine each other leave no direction of their own.
+    # Columns that are functions of each other leave no direction of their own.
     gram += (1e-9 * size + np.finfo(float).tiny)[:, None, None] * np.eye(gram.shape[1])
     roots: Array = np.linalg.cholesky(gram)
     return roots
 
 
 def discoveries(p_values: Array, rate: float, *, dependent: bool = False) -> Any:
-    """Which hypotheses are rejected at a false discovery rate: Benjamini and Hochberg.
+    """The hypotheses rejected at a false discovery rate, by Benjamini and Hochberg.
 
     dependent : valid under any dependence of the p-values (Benjamini and Yekutieli).
     """

@@ -1,13 +1,13 @@
-"""Criteria that see the second stage: how well a kernel explains the labels of a ridge machine.
+"""Criteria of the second stage: how well a ridge machine with a kernel explains the labels.
 
-Both are functions of the Gram matrix K and of the noise nu, through A = K + nu diag(1/w), and both
-come with the matrix G = d value / dK that any family contracts with its own derivative. They are
-minimised. With a = A^-1 Y:
+Both are functions of the Gram matrix K and the noise nu, through A = K + nu diag(1/w), and have the
+gradient G = d value / dK, which any family contracts with its own derivative. They are minimised.
+With a = A^-1 Y:
 
-evidence         the negative log marginal likelihood of a Gaussian process whose covariance is a
-                 multiple of A, the multiple at its best, a row and output each
-leave-one-out    half the logarithm of the squared loss of kernel ridge regression on each row by
-                 the machine that has not seen it: a log-likelihood of those errors, likewise
+evidence         the negative log marginal likelihood of a Gaussian process whose covariance is the
+                 best multiple of A, per row and output
+leave-one-out    half the logarithm of the leave-one-out squared loss of kernel ridge regression: a
+                 log-likelihood of these errors, per row and output
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from kernalign._typing import Array
 from kernalign.gram import Target
 
-#: Rows and columns that are mirrored at a time.
+#: Side of the tiles that are mirrored.
 TILE = 128
 
 
 @dataclass(frozen=True)
 class Slope:
-    """The value of a criterion and its derivatives: G with respect to K, and for the noise."""
+    """The value of a criterion, and its derivatives with respect to K (G) and the noise."""
 
     value: float
     G: Array
@@ -45,7 +45,7 @@ class RidgeCriterion(ABC):
 
     @abstractmethod
     def evaluate(self, K: Array, noise: float) -> Slope:
-        """The value at K and nu with its derivatives; infinite where A has no Cholesky factor."""
+        """The value at K and nu with its derivatives; infinite if A has no Cholesky factor."""
 
     def _invert(self, K: Array, noise: float) -> tuple[Array, float] | None:
         """A^-1 and log det A."""
@@ -65,12 +65,12 @@ class RidgeCriterion(ABC):
         return Slope(np.inf, np.zeros_like(K), 0.0)
 
     def _flat(self, K: Array) -> Slope:
-        """Labels without any spread are explained by every kernel alike."""
+        """The result for constant labels, which every kernel explains equally."""
         return Slope(0.0, np.zeros_like(K), 0.0)
 
 
 def mirror(A: Array) -> None:
-    """Copy what is below the diagonal to above it, in tiles that stay in cache."""
+    """Copy the lower triangle to the upper one, in tiles that fit in the cache."""
     n = len(A)
     for a in range(0, n, TILE):
         b = min(a + TILE, n)
@@ -83,8 +83,8 @@ def mirror(A: Array) -> None:
 class Evidence(RidgeCriterion):
     """(1/2) [log(q / Nc) + log det A / N], q = tr Y'A^-1 Y, for c outputs on N = sum w rows.
 
-    A row of weight w counts as w equal rows: their determinant has log det A + log det w and
-    (N - n) log nu besides.
+    A row of weight w counts as w equal rows, whose determinant has the additional terms log det w
+    and (N - n) log nu.
     """
 
     def evaluate(self, K: Array, noise: float) -> Slope:
@@ -108,9 +108,9 @@ class Evidence(RidgeCriterion):
 
 
 class LeaveOneOut(RidgeCriterion):
-    """(1/2) log(q / Nc), q = sum_i w_i |r_i|^2 with r_i = a_i / (A^-1)_ii, what row i misses by.
+    """(1/2) log(q / Nc), q = sum_i w_i |r_i|^2 with the residuals r_i = a_i / (A^-1)_ii.
 
-    A row is left out with all of its weight.
+    A row is left out with its whole weight.
     """
 
     def evaluate(self, K: Array, noise: float) -> Slope:

@@ -1,8 +1,8 @@
-"""What a criterion offers to the greedy loop: the kernels so far, and what the next would bring.
+"""The interface between a criterion and the greedy loop.
 
-`solvers.greedy.grow` asks a `Growth` for the value of the combination, for the objective by which
-the next kernel is searched, and to take the kernel that was found. How far a criterion can go
-beyond a single step (new weights of all kernels, their parameters, the noise) is its own business.
+`solvers.greedy.grow` asks a `Growth` for the value of the combination and for the objective of the
+next search, and gives it the kernel that was found. A criterion may do more than a single step: it
+may update all weights, the parameters of the kernels, or the noise.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from kernalign.criteria.alignment import (
 from kernalign.gram import Element, PairSums, Probe
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET
 
-#: What the greedy loop requires of a growth.
+#: Attributes that the greedy loop requires of a growth.
 GROWTH = ("atoms", "empty", "value", "objective", "probe", "add", "record")
 
 
 def check_needs(solver: str, part: Any, needs: Sequence[str]) -> None:
-    """One sentence that names what a part lacks of what a solver requires."""
+    """Raise an error that names the attributes a solver requires and the part lacks."""
     missing = [name for name in needs if not hasattr(part, name)]
     if missing:
         raise TypeError(
-            f"{solver} needs {', '.join(f'{name!r}' for name in needs)} of what it is given. "
+            f"{solver} requires the attributes {', '.join(f'{name!r}' for name in needs)}. "
             f"{type(part).__name__} has no {', '.join(f'{name!r}' for name in missing)}."
         )
 
@@ -48,23 +48,23 @@ class Objective(Protocol):
 
 
 class Growth(ABC):
-    """A combination of kernels that grows by one at a time."""
+    """A combination of kernels to which one kernel is added at a time."""
 
-    #: Kernels (family, z) in the order in which they were taken.
+    #: Kernels (family, z) in the order in which they were added.
     atoms: list[tuple[int, Array]]
 
     @property
     @abstractmethod
     def empty(self) -> bool:
-        """Whether nothing is there yet, so that the next kernel is chosen for what it is alone."""
+        """Whether there is no kernel yet, so that the next one is selected for its own value."""
 
     @abstractmethod
     def value(self) -> float:
-        """The criterion at the combination, the larger the better."""
+        """The criterion at the combination; larger is better."""
 
     @abstractmethod
     def objective(self, by: str) -> Objective:
-        """What the next kernel is searched by: the "slope" of the criterion, or its "step"."""
+        """The objective of the next search: the "slope" of the criterion, or its "step"."""
 
     @abstractmethod
     def probe(self, objective: Objective, family: int) -> Probe:
@@ -72,19 +72,19 @@ class Growth(ABC):
 
     @abstractmethod
     def add(self, family: int, z: Array) -> None:
-        """Take a kernel, with the weight that is best."""
+        """Add a kernel with its best weight."""
 
     @abstractmethod
     def record(self, search_value: float) -> dict[str, Any]:
-        """What `history_` and a callback are told of the last kernel taken."""
+        """The record of the last kernel added, for `history_` and callbacks."""
 
 
 class AlignmentGrowth(Growth):
     """K = eps C_n + sum_t eta_t K_t by centred alignment, on sums over pairs.
 
-    eps : weight of the identity that the paper starts from; with `best` of the first kernel
-        instead, as small as the identity would be, so that eta_max does not cut later steps.
-    corrective : all weights anew after each kernel, instead of one step.
+    eps : weight of the identity in the paper's starting point; with `best`, of the first kernel
+        instead, equally small, so that eta_max does not limit later steps.
+    corrective : optimise all weights after each kernel, instead of one step.
     """
 
     def __init__(self, sums: PairSums, eps: float, eta_max: float, *, corrective: bool, best: bool):
@@ -95,7 +95,7 @@ class AlignmentGrowth(Growth):
 
     @property
     def empty(self) -> bool:
-        # A kernel of which nothing is left after centring is no start.
+        # A kernel that is constant on the rows is not a starting point.
         return self.best and self.K.inner(self.K) <= 0
 
     def value(self) -> float:
@@ -111,7 +111,7 @@ class AlignmentGrowth(Growth):
         self.take(self.sums.append(family, z))
 
     def take(self, K_new: Element) -> None:
-        """`add` of the next kernel that the sums hold already."""
+        """Add the next kernel, which the sums already contain."""
         if self.empty:
             self.K = K_new * self.eps
         elif self.corrective:
@@ -121,7 +121,7 @@ class AlignmentGrowth(Growth):
         self.atoms.append(self.sums.atoms[len(self.atoms)])
 
     def weights(self) -> Array:
-        """Of the kernels. The identity steers the path; it is no part of what predicts."""
+        """Weights of the kernels. The identity affects the path but not the predictions."""
         return self.K.padded()[FIRST_ATOM:][: len(self.atoms)]
 
     def record(self, search_value: float) -> dict[str, Any]:
@@ -137,12 +137,12 @@ class AlignmentGrowth(Growth):
 
 
 def _reweighted(K: Element) -> Element:
-    """The combination of largest alignment of the identity and the kernels in K."""
+    """The combination of the identity and the kernels in K with the largest alignment."""
     used = np.flatnonzero(K.padded())
     table = K.sums.table
     coefficients = np.zeros(len(table))
     coefficients[used] = best_weights(table[np.ix_(used, used)], table[used, TARGET])
-    # Kernels whose weight came out as zero can return later, the identity keeps the path alive.
+    # Kernels with weight zero can return later; the identity keeps the combination non-zero.
     if not coefficients.any():
         coefficients[IDENTITY] = 1.0
     return Element(K.sums, coefficients)

@@ -15,21 +15,21 @@ from scipy.optimize import brentq
 
 from kernalign._typing import Array
 
-#: Added to the diagonal where the factorisation fails, in mean diagonals: the first that works.
+#: Tried in turn if the factorisation fails: additions to the diagonal, in mean diagonals.
 JITTERS = (1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
-#: Steps of the Lanczos process from which the line search starts.
+#: Lanczos steps that give the starting point of the line search.
 LANCZOS = 8
-#: Newton steps of one line search.
+#: Maximum number of Newton steps of one line search.
 NEWTON = 50
 
 
 class RegularisedRisk:
-    """S at a Gram matrix K that is moved in place, towards other Gram matrices.
+    """S at a Gram matrix K that is moved in place towards other Gram matrices.
 
     Y : (n, c) labels or responses, one column per output.
     rho : the ridge parameter.
-    weight : (n,) positive row weights of the square loss; an integer weight counts as that many
-        equal rows, which is why it divides rho.
+    weight : (n,) positive row weights of the squared loss. An integer weight is equivalent to
+        repeating the row, so it divides rho.
 
     After `set`: K, value = S(K), c (n, c) the dual vectors, fit = sum_c c'Kc.
     """
@@ -41,13 +41,13 @@ class RegularisedRisk:
         self.K = np.zeros((len(Y), len(Y)))
         self.jitter = 0.0
         self.set_rho(rho)
-        # At K = 0: what the first kernel is chosen by.
+        # At K = 0: the criterion for the first kernel.
         self.c = Y / self._ridge[:, None]
         self.value = float(np.vdot(self.c, Y))
         self.fit = 0.0
 
     def set_rho(self, rho: float) -> None:
-        """Change the ridge parameter; K stays as it is and `set` makes the rest follow."""
+        """Change the ridge parameter; K does not change, and `set` updates the rest."""
         self.rho = rho
         self._ridge = rho / self._weight
 
@@ -63,9 +63,9 @@ class RegularisedRisk:
     def gap(self, largest: float) -> float:
         """(S - S*) / S <= delta / (S + delta), delta = max_sigma c'G(sigma)c - c'Kc >= 0.
 
-        S* is the least S over the convex hull of all G(sigma). The bound comes from the dual
-        S = max_c 2c'y - rho c'c - c'Kc with the best multiple of c inserted; it holds if no
-        sigma has c'G(sigma)c > `largest`.
+        S* is the minimum of S over the convex hull of all G(sigma). The bound follows from the dual
+        S = max_c 2c'y - rho c'c - c'Kc at the best multiple of c. It holds if no sigma has
+        c'G(sigma)c > `largest`.
         """
         delta = max(largest - self.fit, 0.0)
         return delta / (self.value + delta) if delta > 0 else 0.0
@@ -73,12 +73,12 @@ class RegularisedRisk:
     def step_towards(self, G: Array, tol: float = 1e-6) -> float:
         """lambda* = argmin of phi(lambda) = S((1 - lambda) K + lambda G) on [0, 1]; K moves there.
 
-        phi' = -c'Bc and phi'' = 2 c'B A^-1 Bc with B = G - K and A the matrix factored at lambda:
-        Newton's method, kept within a bracket. It starts where a Lanczos model of phi has its
-        minimum, which is mostly the answer: a model costs less than a factorisation.
+        phi' = -c'Bc and phi'' = 2 c'B A^-1 Bc with B = G - K and A the matrix factorised at lambda:
+        Newton's method within a bracket. It starts at the minimum of a Lanczos model of phi, which
+        is usually the solution and costs less than a factorisation.
 
         G : overwritten.
-        tol : stop when no more than tol^2 S is left to gain.
+        tol : stop when at most tol^2 S can be gained.
         """
         B = np.subtract(G, self.K, out=G)
         if -np.vdot(self.c, B @ self.c) >= 0:
@@ -114,7 +114,7 @@ class RegularisedRisk:
         n = len(self.K)
         for jitter in (0.0, *JITTERS):
             self.jitter = jitter * float(np.trace(self.K)) / n
-            # One buffer for all factors: fresh memory costs as much as the factorisation.
+            # One buffer for all factors: allocating memory costs as much as the factorisation.
             np.copyto(self._factor, self.K.T)
             self._factor.reshape(-1, order="F")[:: n + 1] += self._ridge + self.jitter
             _, failed = dpotrf(self._factor, lower=1, clean=0, overwrite_a=1)
@@ -133,7 +133,7 @@ class RegularisedRisk:
         return cho_solve((self._factor, True), V, check_finite=False)
 
     def _model_minimum(self, B: Array) -> float:
-        """The minimum on (0, 1] of phi as Gauss quadrature sees it.
+        """The minimum on (0, 1] of phi, approximated by Gauss quadrature.
 
         With A = L L' and z = L^-1 y, phi(lambda) = z'(I + lambda M)^-1 z for M = L^-1 B L^-T, an
         integral of 1 / (1 + lambda theta) over M's spectral measure at z.
@@ -143,14 +143,14 @@ class RegularisedRisk:
         def slope(step: float) -> float:
             return -float(np.sum(weights * theta / (1 + step * theta) ** 2))
 
-        # Between A and A + B both definite theta > -1; rounding must not take it there.
+        # Since A and A + B are both definite, theta > -1; rounding must not change this.
         theta = np.maximum(theta, -1 + 1e-9)
         if slope(1.0) <= 0:
             return 1.0
         return float(brentq(slope, 0.0, 1.0, xtol=1e-9)) if slope(0.0) < 0 else 0.5
 
     def _quadrature(self, B: Array) -> tuple[Array, Array]:
-        """Nodes and weights by the Lanczos process, for all outputs side by side: (c, m) each."""
+        """Nodes and weights by the Lanczos process, for all outputs at once: (c, m) each."""
 
         def apply(V: Array) -> Array:
             back = solve_triangular(self._factor, V, lower=True, trans=1, check_finite=False)
@@ -170,7 +170,7 @@ class RegularisedRisk:
                 break
             U -= alpha * V
             beta = np.linalg.norm(U, axis=0)
-            # The rest of an invariant subspace is rounding: it must not enter the model.
+            # The remainder in an invariant subspace is a rounding error and must not enter.
             beta = np.where(beta > floor * np.abs(T).max(), beta, 0.0)
             T[:, j, j + 1] = T[:, j + 1, j] = beta
             previous, V = V, np.divide(U, beta, out=np.zeros_like(U), where=beta > 0)

@@ -1,13 +1,13 @@
-"""Evidence of a sum of kernels with one relevance for each feature, and all its derivatives.
+"""Evidence of a sum of kernels with one relevance per feature, and all its derivatives.
 
-k = sum_f e^{s_f} kappa_f(r_f), A = k + h (c + nu diag(1/w)), h the mean diagonal of k: a constant
-kernel of the size of the others stands for the mean that a machine fits, and the noise nu is in
-units of the kernel. In nats of all N = sum w rows, as a mean over the c outputs,
+k = sum_f e^{s_f} kappa_f(r_f), A = k + h (c + nu diag(1/w)), h the mean diagonal of k. A constant
+kernel of the same size represents the mean that a machine fits, and the noise nu is in units of the
+kernel. In nats of all N = sum w rows, as a mean over the c outputs,
 
--log evidence = N/2 log(tr Y'A^-1 Y / Nc) + 1/2 log det A    (the scale of A at its best)
+-log evidence = N/2 log(tr Y'A^-1 Y / Nc) + 1/2 log det A    (at the best scale of A)
 
-and the prior that relevances of features are alike: sum_k log(1 + (u_k - mean u)^2) for u = log r,
-times its strength. Once one relevance has left the others it is free to leave them further.
+and the prior that all features are equally relevant: sum_k log(1 + (u_k - mean u)^2) for u = log r,
+times its strength. A relevance that already differs from the others is hardly penalised further.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from kernalign._typing import Array
 from kernalign.gram.packed import SUMS, PackedRows
 from kernalign.kernels import Family, FamilyMember
 
-#: Packed Gram matrix of a term, its diagonal, and the slope of its profile where it has one.
+#: Packed Gram matrix of a term, its diagonal, and the slope of its profile if it has one.
 Part = tuple[Array, Array, Array | None]
-#: The constant kernel, in units of the others. Without it leaving a row out would leak its label
-#: through the mean.
+#: The constant kernel, in units of the others. Without it, leave-one-out predictions would leak the
+#: label of a row through the mean.
 CONSTANT = 1.0
-#: Ranges of log relevances, of log weights in units of the first, and of the noise.
+#: Ranges of log relevances, of log weights relative to the first, and of the noise.
 LOG_RELEVANCE, LOG_WEIGHT, NOISE = (-18.0, 6.0), (-9.0, 9.0), (1e-6, 1e3)
-#: A search ends where three steps together gain less than this many nats.
-FLAT = 0.3
-#: tr Y'A^-1 Y of a constant response: numbers divided by it are finite.
-LEAST = 1e-200
-#: The smallest addition to the diagonal of a matrix that has no Cholesky factor, in units of it.
+#: A search ends if three steps together gain less than this many nats.
+MIN_PROGRESS = 0.3
+#: Lower bound of tr Y'A^-1 Y, which vanishes for a constant response.
+MIN_QUADRATIC_FORM = 1e-200
+#: Smallest relative addition to the diagonal of a matrix that has no Cholesky factor.
 JITTER = 1e-8
 
 
 @dataclass(frozen=True)
 class Term:
-    """e^s kappa(e^u) of one family; u has one entry for each feature, or one for all of them."""
+    """e^s kappa(e^u) of one family; u has one entry per feature, or one for all features."""
 
     family: Family
     u: Array
@@ -53,7 +53,7 @@ class Term:
         return len(self.u) == 1
 
     def member(self, d: int) -> FamilyMember:
-        """The kernel that, times `weight`, is this term on d features."""
+        """The kernel on d features that, times `weight`, equals this term."""
         u = self.u if self.family.pair_feature not in SUMS else self.u - self.u.max()
         family = self.family.tied() if self.tied else None
         sigma = self.family.from_relevances(np.exp(np.broadcast_to(u, (d,))))
@@ -61,7 +61,7 @@ class Term:
 
     @property
     def weight(self) -> float:
-        """What `member` is multiplied by."""
+        """The factor of `member`."""
         if self.family.pair_feature not in SUMS:
             return float(np.exp(self.s))
         return float(np.exp(self.s + self.u.max()))
@@ -95,7 +95,7 @@ def prior(u: Array, strength: float) -> tuple[float, Array]:
 class SumEvidence:
     """-log evidence - log prior as a function of all relevances, weights and the noise.
 
-    families, tied : of the terms, and whether the relevances of a term are one number.
+    families, tied : of the terms, and whether a term has a single relevance.
     strength : of the prior.
     least_noise : the smallest noise that is searched.
     """
@@ -117,7 +117,7 @@ class SumEvidence:
     def like(
         cls, rows: PackedRows, k: KernelSum, strength: float, least_noise: float = NOISE[0]
     ) -> SumEvidence:
-        """The criterion over the families of a sum."""
+        """The criterion over the families of a given sum."""
         families, tied = [term.family for term in k.terms], [term.tied for term in k.terms]
         return cls(rows, families, tied, strength, least_noise)
 
@@ -163,7 +163,7 @@ class SumEvidence:
         for term, (K, own, _) in zip(k.terms, parts, strict=True):
             packed += rows.precision(np.exp(term.s)) * K
             diagonal += np.exp(term.s) * own
-        # On constant columns a linear kernel is zero: noise of any size is left, and its evidence.
+        # A linear kernel vanishes on constant columns: only noise, at any scale, is left.
         h = float(rows.w @ diagonal) / rows.total or 1.0
         diagonal += h * (CONSTANT + np.exp(k.log_noise) / rows.w)
         A = rows.matrix(packed + rows.precision(CONSTANT * h), diagonal)
@@ -173,7 +173,7 @@ class SumEvidence:
         """The criterion from the factor of A and q = tr Y'A^-1 Y."""
         rows = self.rows
         log_det = 2 * float(np.log(np.diagonal(L)).sum())
-        # A row of weight w counts as w equal rows, whose determinant has these factors besides.
+        # A row of weight w counts as w equal rows, whose determinant has these additional factors.
         extra = rows.total - rows.n
         repeated = float(np.log(rows.w).sum()) + extra * (k.log_noise + np.log(h))
         fit = rows.total * np.log(q / (rows.total * rows.Y.shape[1]))
@@ -187,7 +187,7 @@ class SumEvidence:
 
     def _solved(self, L: Array) -> tuple[Array, float]:
         a, _ = dpotrs(L, self.rows.Y, lower=1)
-        return a, max(float(np.vdot(a, self.rows.Y)), LEAST)
+        return a, max(float(np.vdot(a, self.rows.Y)), MIN_QUADRATIC_FORM)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
         """The value and its gradient."""
@@ -197,14 +197,14 @@ class SumEvidence:
         L, h = self.factor(k, parts)
         a, q = self._solved(L)
         value = self._value(L, q, h, k)
-        # dV/dA = (A^-1 - (N/q) aa') / 2; an entry below the diagonal stands for two.
+        # dV/dA = (A^-1 - (N/q) aa') / 2; an entry below the diagonal represents two.
         inverse, _ = dpotri(L, lower=1, overwrite_c=1)
         G = dsyrk(-rows.total / q, a, beta=1.0, c=inverse, lower=1, overwrite_c=1)
         off, on = rows.entries(G)
         on *= 0.5
         nu, extra = np.exp(k.log_noise), 0.5 * (rows.total - rows.n)
         by_noise = nu * float(on @ (1 / rows.w))
-        # Noise and constant are in units of h, to which every diagonal entry adds its share.
+        # Noise and constant are in units of h, to which every diagonal entry contributes.
         by_h = by_noise + CONSTANT * (float(on.sum()) + float(off.sum(dtype=float))) + extra / h
         on += by_h / rows.total * rows.w
         slopes, by_weight = [], []
@@ -237,7 +237,7 @@ class SumEvidence:
 
         def watch(intermediate_result: Any) -> None:
             values.append(float(intermediate_result.fun))
-            if len(values) > 3 and values[-4] - values[-1] < FLAT:
+            if len(values) > 3 and values[-4] - values[-1] < MIN_PROGRESS:
                 raise StopIteration
 
         limits = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "maxls": 8}
@@ -247,7 +247,7 @@ class SumEvidence:
         return self.split(found.x), -float(found.fun)
 
     def left_out(self, k: KernelSum) -> Array:
-        """Labels Y of each row as the machine that has not seen it predicts them."""
+        """Leave-one-out predictions of the labels Y."""
         L, h = self.factor(k, self.parts(k))
         a, _ = self._solved(L)
         inverse, _ = dpotri(L, lower=1, overwrite_c=1)
@@ -256,11 +256,11 @@ class SumEvidence:
 
 
 def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) -> Array:
-    """Outputs for each row without it, of the machine with A = K + noise diag(1/w), a = A^-1 Y.
+    """Leave-one-out outputs of the machine with A = K + noise diag(1/w), a = A^-1 Y.
 
-    inverse : (n,) the diagonal of A^-1. A row of weight w is w equal rows of which one is left
-    out: the diagonal of the inverse for w rows is (1 - 1/w) / noise + (A^-1)_ii / w^2. A row of
-    less weight is left out with all of it.
+    inverse : (n,) the diagonal of A^-1. A row of weight w is treated as w equal rows, one of which
+    is left out: the diagonal of the inverse for w rows is (1 - 1/w) / noise + (A^-1)_ii / w^2. A row
+    of weight below one is left out completely.
     """
     copies = np.maximum(w, 1.0)
     own = (1 - 1 / copies) / noise + inverse / copies**2
@@ -269,7 +269,7 @@ def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) ->
 
 
 def cholesky(A: Array) -> Array:
-    """The factor of A, below the diagonal, with as much added to the diagonal as it takes."""
+    """The lower Cholesky factor of A, with the smallest sufficient addition to the diagonal."""
     n = len(A)
     diagonal = A.ravel(order="K")[:: n + 1]
     added = JITTER * float(np.abs(diagonal).mean())
@@ -282,6 +282,6 @@ def cholesky(A: Array) -> Array:
 
 
 def retied(k: KernelSum, d: int) -> KernelSum:
-    """The same kernels with one relevance for each of d features."""
+    """The same kernels with one relevance per feature."""
     terms = (replace(t, u=np.full(d, t.u[0])) if t.tied else t for t in k.terms)
     return KernelSum(tuple(terms), k.log_noise)

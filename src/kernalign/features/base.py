@@ -1,4 +1,4 @@
-"""The contract of explicit features of a learned kernel."""
+"""The interface of explicit features of a learned kernel."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from kernalign.kernels import LearnedKernel
 
 
 class FeatureMap(ABC):
-    """x -> phi(x) with phi(x)'phi(x') = k(x, x'), exactly or nearly.
+    """x -> phi(x) with phi(x)'phi(x') = k(x, x'), exactly or approximately.
 
-    phi = raw(x) L^{-T}: `raw` is what a row costs, and L (None for the identity) is applied to sums
-    over rows instead of to every row.
+    phi = raw(x) L^{-T}: `raw` is computed for each row, while L (None for the identity) is applied
+    to sums over rows.
     """
 
     kernel: LearnedKernel
@@ -26,7 +26,7 @@ class FeatureMap(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """r, the columns of `raw`."""
+        """r, the number of columns of `raw`."""
 
     @abstractmethod
     def raw(self, X: Array) -> Array:

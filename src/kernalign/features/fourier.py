@@ -1,7 +1,7 @@
-"""Features that need no landmarks: random frequencies, and families that have features.
+"""Features without landmarks: random frequencies, and families with explicit features.
 
 A stationary kernel is the mean of cos(omega'(x - x')) over a distribution of omega (Bochner). A
-family that knows it draws from it; families with explicit features give theirs.
+family with a known distribution samples from it; families with explicit features use those.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kernalign.kernels.structure import has_features
 
 
 def has_fourier_features(kernel: FamilyMember) -> bool:
-    """Whether a kernel has explicit features or a distribution of frequencies to draw from."""
+    """Whether a kernel has explicit features or a distribution of frequencies."""
     drawn = kernel.family.has_frequencies and kernel.family.codes is None
     return drawn or has_features(kernel.family)
 
@@ -29,9 +29,9 @@ def has_exact_features(kernel: LearnedKernel) -> bool:
 
 
 class ExplicitMap(FeatureMap):
-    """The features of every kernel of a combination side by side, times the root of its weight.
+    """The features of all kernels of a combination, each times the root of its weight.
 
-    number : random features in all, shared out among the kernels that need them by weight.
+    number : total number of random features, divided among the kernels in proportion to weight.
     """
 
     def __init__(self, kernel: LearnedKernel, number: int, n_columns: int, rng: Any):
@@ -39,7 +39,7 @@ class ExplicitMap(FeatureMap):
             if not has_fourier_features(member):
                 on = " on columns of categories" if member.family.codes is not None else ""
                 raise ValueError(
-                    "solver='fourier' takes kernels with explicit features (Fourier, Dirichlet, "
+                    "solver='fourier' supports kernels with explicit features (Fourier, Dirichlet, "
                     "Linear) or random ones (Gaussian, Laplacian, Matern), on numbers. "
                     f"Got {type(member.family).__name__}{on}: use solver='nystroem'."
                 )
@@ -58,8 +58,8 @@ class ExplicitMap(FeatureMap):
                 omega = member.family.frequencies(member.sigma, d, waves, rng)
             if not np.isfinite(omega).all():
                 raise ValueError(
-                    "solver='fourier' needs frequencies beyond the largest number for kernels as "
-                    f"narrow as {member!r}: scale the features, or use solver='nystroem'."
+                    "solver='fourier' needs frequencies that overflow for kernels as narrow as "
+                    f"{member!r}: scale the features, or use solver='nystroem'."
                 )
             self.frequencies.append(omega)
         probe = np.zeros((1, n_columns))

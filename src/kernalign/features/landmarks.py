@@ -1,8 +1,8 @@
-"""Rows that stand for all: pivots of a randomised Cholesky factorisation, k-means++ or chance.
+"""Select landmarks by randomly pivoted Cholesky factorisation, k-means++ or at random.
 
-Pivoted Cholesky draws rows in proportion to what the rows drawn before leave unexplained of
-k(x, x), a block at a time; k-means++ draws them in proportion to the squared distance, in the
-kernel's own feature space, to the nearest row drawn before.
+Pivoted Cholesky samples rows in proportion to the part of k(x, x) that the previous rows leave
+unexplained, a block at a time. k-means++ samples them in proportion to the squared distance, in the
+kernel's feature space, to the nearest row sampled before.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from kernalign.kernels import LearnedKernel
 from kernalign.rows import as_rows
 
 METHODS = ("pivots", "kmeans++", "uniform")
-#: Landmarks are drawn from this many candidates each, and from this many in all at least.
-CANDIDATES, LEAST = 3, 2000
-#: A row of which less than this share is unexplained adds only rounding.
-EXPLAINED = 1e-6
-#: Rows drawn at a time: a share of all, because those of one draw do not know of each other, and
-#: at most so many. Columns of their kernel values that one thread computes.
-SHARE, BLOCK, COLUMNS = 0.05, 128, 512
+#: Number of candidates per landmark, and minimum number of candidates.
+CANDIDATES, MIN_CANDIDATES = 3, 2000
+#: A row of which less than this share is unexplained adds only rounding errors.
+MIN_UNEXPLAINED = 1e-6
+#: Rows sampled at a time: a share of all, because rows of one block ignore each other, and at most
+#: BLOCK. COLUMNS is the number of kernel values per row that one thread computes.
+BLOCK_SHARE, BLOCK, COLUMNS = 0.05, 128, 512
 
 
 def choose_landmarks(
@@ -35,7 +35,7 @@ def choose_landmarks(
     method: str = "pivots",
 ) -> Array:
     """At most `number` distinct rows of X, in the order of the rows."""
-    pool = number if method == "uniform" else max(CANDIDATES * number, LEAST)
+    pool = number if method == "uniform" else max(CANDIDATES * number, MIN_CANDIDATES)
     candidates = _candidates(X, pool, rng)
     if len(candidates) <= number:
         return candidates
@@ -51,7 +51,7 @@ def choose_landmarks(
 
 
 def _candidates(X: Any, number: int, rng: np.random.Generator) -> Array:
-    """Distinct rows, drawn without replacement where there are more than enough."""
+    """Distinct rows, sampled without replacement if there are more than enough."""
     n = len(X)
     drawn = np.sort(rng.choice(n, 2 * number, replace=False)) if n > 2 * number else np.arange(n)
     rows = as_rows(X).take(drawn)
@@ -63,10 +63,10 @@ def _candidates(X: Any, number: int, rng: np.random.Generator) -> Array:
 
 
 def pivots(kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generator) -> IntArray:
-    """Rows drawn by randomly pivoted Cholesky, fewer where fewer explain the kernel."""
+    """Rows sampled by randomly pivoted Cholesky; fewer if fewer explain the kernel."""
     diagonal = kernel.diag(X)
     left = diagonal.copy()
-    threshold = EXPLAINED * float(diagonal.max())
+    threshold = MIN_UNEXPLAINED * float(diagonal.max())
     F = np.zeros((number, len(X)))
     chosen = np.zeros(0, dtype=np.intp)
     while chosen.size < number:
@@ -87,12 +87,12 @@ def pivots(kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generato
 
 
 def _draw(number: int) -> int:
-    """Rows drawn at a time."""
-    return min(BLOCK, max(1, int(SHARE * number)))
+    """Number of rows sampled at a time."""
+    return min(BLOCK, max(1, int(BLOCK_SHARE * number)))
 
 
 def _unexplained(kernel: LearnedKernel, X: Array, drawn: IntArray, F: Array) -> Array:
-    """k(x_drawn, X) - F_drawn' F: what the factor so far leaves of these rows of k(X, X)."""
+    """k(x_drawn, X) - F_drawn' F: the part of these rows of k(X, X) that is unexplained."""
     rows, left = X[drawn], np.ascontiguousarray(F[:, drawn].T)
 
     def block(columns: slice) -> Array:
@@ -129,19 +129,19 @@ def _independent(G: Array, threshold: float) -> tuple[IntArray, Array]:
 def kmeans_plus_plus(
     kernel: LearnedKernel, X: Array, number: int, rng: np.random.Generator
 ) -> IntArray:
-    """Rows drawn by their squared distance k(x,x) - 2 k(x,c) + k(c,c) to the nearest c so far."""
+    """Rows sampled by the squared distance k(x,x) - 2 k(x,c) + k(c,c) to the nearest c so far."""
     diagonal = kernel.diag(X)
     chosen: list[Any] = [int(rng.integers(len(X)))]
     distance = np.full(len(X), np.inf)
     while True:
-        # The last few drawn share one block of kernel values.
+        # Kernel values with the last few sampled rows are computed as one block.
         fresh = np.asarray(chosen[-_draw(number) :])
         K = kernel(X[fresh], X)
         distance = np.minimum(distance, (diagonal - 2 * K + diagonal[fresh, None]).min(axis=0))
         distance[chosen] = 0.0
         np.maximum(distance, 0.0, out=distance)
         missing = number - len(chosen)
-        far = np.flatnonzero(distance > EXPLAINED * diagonal.max())
+        far = np.flatnonzero(distance > MIN_UNEXPLAINED * diagonal.max())
         if missing == 0 or not far.size:
             return np.asarray(chosen, dtype=np.intp)
         size = min(missing, _draw(number), far.size)

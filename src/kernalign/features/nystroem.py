@@ -1,4 +1,4 @@
-"""Nystrom features: the kernel seen from a few landmarks."""
+"""Nystroem features: an approximation of the kernel by landmarks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from kernalign.features.base import FeatureMap
 from kernalign.features.landmarks import choose_landmarks
 from kernalign.kernels import LearnedKernel
 
-#: Added to the diagonal of k(Z, Z), as a share of its largest entry, and raised until the
-#: factorisation exists: directions that rounding made up would blow up in the inverse root.
+#: Added to the diagonal of k(Z, Z), as a share of its largest entry, and increased until the
+#: factorisation exists. The inverse root would amplify directions that are rounding errors.
 JITTER = 1e-9
 
 
@@ -28,7 +28,7 @@ class NystroemMap(FeatureMap):
         self.kernel = kernel
         self.landmarks: Array = landmarks
         K = kernel(landmarks)
-        # A kernel of which nothing is left on the landmarks has a root too.
+        # A kernel that vanishes on the landmarks also has a root.
         jitter = JITTER * (float(np.diagonal(K).max()) or 1.0)
         while np.isfinite(jitter):
             try:
@@ -40,7 +40,7 @@ class NystroemMap(FeatureMap):
                 jitter *= 10
         raise ValueError(
             "The learned kernel has no finite values on the landmarks: scale the features, or "
-            "remove the rows that are far beyond all others."
+            "remove rows that are far from all others."
         )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Where sums over pairs of rows come from: `pair_sums` chooses, nobody above knows which."""
+"""Sums over pairs of rows. `pair_sums` selects how; other code does not depend on it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Element", "PairSums", "Probe", "Target", "check_summable", "pair_sum
 
 #: Dense blocks need about this many arrays of n^2 / 2 numbers at once.
 _DENSE_ARRAYS = 6
-#: The most that dense blocks may take.
+#: Memory limit of dense blocks.
 DENSE_BYTES = 8 << 30
 
 
@@ -42,17 +42,17 @@ def pair_sums(
         raise ValueError(
             f"Learning {', '.join(type(f).__name__ for f in families)} with several parameters on "
             f"{len(X)} rows needs {needed / 2**30:.0f} GB for dense Gram matrices, more than the "
-            f"{DENSE_BYTES / 2**30:.0f} GB allowed. Fit on a subset of rows, or use a family of "
-            "one parameter such as Gaussian()."
+            f"{DENSE_BYTES / 2**30:.0f} GB allowed. Fit on a subset of rows, or use a family with "
+            "one parameter, such as Gaussian()."
         )
     return BlockSums(families, X, target)
 
 
 def check_summable(families: Sequence[Family], X: Any) -> None:
-    """Refuse families whose sums take more than one pass, for rows that are not in memory."""
+    """Refuse families that need more than one pass if the rows are not in memory."""
     if not as_rows(X).in_memory and not all(is_scalar(family) for family in families):
         raise ValueError(
             f"Learning {', '.join(type(f).__name__ for f in families)} on rows that are not in "
-            "memory takes families of one parameter, such as Gaussian(). For others learn on a "
+            "memory needs families with one parameter, such as Gaussian(). For others, learn on a "
             "sample: Sampled(learner)."
         )

@@ -1,10 +1,10 @@
-"""The space in which kernels are learned: centred Gram matrices known by their inner products.
+"""The space in which kernels are learned: centred Gram matrices, given by their inner products.
 
-Every matrix that alignment-based learning handles lies in the span of the centred target
-Khat*_c, the centred identity C_n and the centred Gram matrices of the kernels chosen so far. An
-`Element` is a vector of coefficients in that span, and `PairSums` holds the table of inner
-products between its generators. How these sums over pairs come about (dense blocks, one streamed
-pass, explicit features) is the business of its subclasses; nobody above knows which.
+Every matrix in alignment-based learning lies in the span of the centred target Khat*_c, the centred
+identity C_n and the centred Gram matrices of the kernels added so far. An `Element` is a vector of
+coefficients in that span, and `PairSums` has the table of inner products between its generators.
+Subclasses compute these sums over pairs by dense blocks, one streamed pass or explicit features;
+other code does not depend on which.
 """
 
 from __future__ import annotations
@@ -68,17 +68,17 @@ class PairSums(ABC):
         return self._generator(FIRST_ATOM + index)
 
     def kernel(self, atom: int) -> FamilyMember:
-        """The kernel of the atom-th one added."""
+        """The kernel of a given atom."""
         family, z = self.atoms[atom]
         return FamilyMember(self.families[family], self.families[family].from_search(z))
 
     def mean_diagonal(self) -> Array:
-        """tr(C_n K C_n) / n of each kernel added."""
+        """tr(C_n K C_n) / n of each added kernel."""
         diagonal: Array = self.table[IDENTITY, FIRST_ATOM:] / self.target.total
         return diagonal
 
     def refine(self) -> None:
-        """Make the table exact, where it came from interpolation."""
+        """Make the table exact if it was interpolated."""
         return
 
     # -- sums over pairs ----------------------------------------------------------------------
@@ -107,13 +107,13 @@ class Probe(ABC):
 
 @dataclass(frozen=True)
 class Element:
-    """A symmetric matrix in the span of the generators; behaves as a vector."""
+    """A symmetric matrix in the span of the generators, with vector operations."""
 
     sums: PairSums
     coefficients: Array
 
     def padded(self) -> Array:
-        """Coefficients on all generators there are now."""
+        """Coefficients on all current generators."""
         missing = len(self.sums.table) - self.coefficients.size
         return np.pad(self.coefficients, (0, missing))
 

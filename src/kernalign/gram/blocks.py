@@ -1,8 +1,7 @@
-"""Any family: exact sums over dense blocks of rows.
+"""Exact sums over dense blocks of rows, for any family.
 
-<E, K(z)> for a dense symmetric E is summed over blocks of rows and columns on and above the
-diagonal, in parallel. Memory is a few arrays of n^2 / 2 numbers, so this is for the n whose Gram
-matrix fits.
+<E, K(z)> for a dense symmetric E is summed over blocks on and above the diagonal, in parallel. The
+memory is a few arrays of n^2 / 2 numbers, so the Gram matrix must fit in memory.
 """
 
 from __future__ import annotations
@@ -18,15 +17,15 @@ from kernalign.gram.centring import centre_block
 from kernalign.gram.target import Target
 from kernalign.kernels import Family
 
-#: Rows of a block; data of up to WHOLE rows are one block, where threads would cost more than
+#: Rows of a block. Up to WHOLE rows there is a single block, because threads would cost more than
 #: they save.
 ROWS, WHOLE = 128, 400
-#: Below this share of |K|^2 the centred norm is summed anew, from centred blocks.
+#: If the centred norm is below this share of |K|^2, it is computed again from centred blocks.
 CANCELLED = 1e-4
 
 
 def block_rows(n: int) -> int:
-    """Rows of a block: a function of n alone, so that sums do not depend on the machine."""
+    """Rows of a block, a function of n alone, so that sums do not depend on the machine."""
     return n if n <= WHOLE else ROWS
 
 
@@ -43,7 +42,7 @@ class BlockSums(PairSums):
     def dense(self, elements: Sequence[Element]) -> list[list[Array]]:
         """Each element in block form, times the row weights, off-diagonal blocks doubled.
 
-        A block holds rows a:b and columns a:n, so that sum(block * K[a:b, a:]) over all blocks is
+        A block has rows a:b and columns a:n, so that sum(block * K[a:b, a:]) over all blocks is
         sum_ij w_i w_j E_ij K_ij for symmetric K.
         """
         target = self.target
@@ -68,7 +67,7 @@ class BlockSums(PairSums):
             inside = np.arange(b - a)
             for part, c in zip(parts, coefficients, strict=True):
                 part *= scale
-                # The identity of repeated rows has weight w_i, not w_i^2, on a row's diagonal.
+                # The identity of repeated rows has weight w_i, not w_i^2, on the diagonal.
                 part[inside, inside] += c[IDENTITY] * target.weight[a:b]
             return parts
 
@@ -102,7 +101,7 @@ def block_gram(family: Family, sigma: Array, X: Array, rows: slice) -> Array:
 
 
 def add_row_sums(sums: Array, K: Array, rows: slice, weight: Array) -> None:
-    """Add a block's share of K w, using the symmetry of K."""
+    """Add the contribution of a block to K w, using the symmetry of K."""
     a, b = rows.start, rows.stop
     sums[a:b] += K @ weight[a:]
     sums[b:] += weight[a:b] @ K[:, b - a :]
@@ -154,7 +153,7 @@ class _BlockProbe(Probe):
         return inner, max(norm, 0.0)
 
     def _centred_square(self, size: int) -> float:
-        """<K_c, K_c> from the centred blocks themselves, where the sums have lost their digits."""
+        """<K_c, K_c> from the centred blocks, if the sums have lost too many digits."""
         weight = self._target.weight
 
         def block(rows: slice) -> float:

@@ -1,7 +1,7 @@
-"""C K C and centred alignment of Gram matrices that are at hand.
+"""C K C and centred alignment of dense Gram matrices.
 
-Every centred alignment of the library is `cosine` of three sums over pairs. Here they come from
-dense matrices; `PairSums` and `CentredProducts` have them without any.
+Every centred alignment of the library is `cosine` of three sums over pairs. Here they are computed
+from dense matrices; `PairSums` and `CentredProducts` compute them without.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.gram.target import Target
 
-#: A centred mean diagonal below this share of the raw one is what rounding left of a constant.
+#: If the centred mean diagonal is below this share of the raw one, the kernel is constant.
 VANISHING = 1e-9
 
 
 def cosine(inner: float, square: float, other: float, nothing: float = 0.0) -> float:
-    """<K, L> / (|K| |L|) from <K, L>, <K, K> and <L, L>; `nothing` where K or L vanishes."""
-    # Rounding may leave a tiny negative number of a matrix that vanishes.
+    """<K, L> / (|K| |L|) from <K, L>, <K, K> and <L, L>; `nothing` if K or L vanishes."""
+    # Rounding may give a tiny negative number for a matrix that vanishes.
     norms = float(np.sqrt(max(square, 0.0))) * float(np.sqrt(max(other, 0.0)))
     return float(np.clip(inner / norms, -1.0, 1.0)) if norms > 0 else nothing
 
 
 def centre(K: Array, rows: Array, columns: Array | None = None) -> Array:
-    """C_rows K C_columns on rows and columns of given weights, in the place of K."""
+    """C_rows K C_columns with weighted rows and columns; K is overwritten."""
     columns = rows if columns is None else columns
     means = K @ columns / columns.sum()
     return centre_block(K, means, rows @ K / rows.sum(), float(rows @ means / rows.sum()))
 
 
 def centre_block(K: Array, row_means: Array, column_means: Array, grand: float) -> Array:
-    """A block of C K C, in the place of that of K, from the means of all of K."""
+    """A block of C K C from the means of all of K; K is overwritten."""
     K -= row_means[:, None]
     K -= column_means
     K += grand
@@ -48,9 +48,9 @@ def centred_cosine(K: Array, L: Array, weight: Array) -> float:
 
 
 def size_and_alignment(K: Array, target: Target) -> tuple[float, float]:
-    """tr K_c / n (1 where K_c vanishes) and the centred alignment of K, which is overwritten.
+    """tr K_c / n (1 if K_c vanishes) and the centred alignment of K, which is overwritten.
 
-    K is centred before it is squared: sums of squares would lose the digits of wide kernels.
+    K is centred before it is squared, because sums of squares would be inaccurate for wide kernels.
     """
     weight = target.weight
     raw = float(weight @ np.diagonal(K)) / target.total
@@ -62,11 +62,11 @@ def size_and_alignment(K: Array, target: Target) -> tuple[float, float]:
 
 
 def cross_alignment(K: Array, rows: Target, columns: Target) -> float:
-    """Centred alignment of K = k(rows, columns), other rows than columns, with Y_rows Y_columns'.
+    """Centred alignment of K = k(rows, columns), for disjoint sets of rows, with Y_rows Y_columns'.
 
-    How much of an alignment carries over to rows that it was not learned from. No row meets
-    itself, so that, unlike the alignment within a few held-out rows, it is not the larger the
-    fewer they are. NaN where there is nothing to align, such as a single row. K is overwritten.
+    This is the alignment on rows that the kernel was not learned from. No row is compared with
+    itself, so that, unlike the alignment within a few held-out rows, it does not grow as they get
+    fewer. NaN if there is nothing to align, such as a single row. K is overwritten.
     """
     return _with_target(centre(K, rows.weight, columns.weight), rows, columns, float("nan"))
 

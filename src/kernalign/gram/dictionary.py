@@ -1,7 +1,7 @@
 """Inner products of a finite set of kernels, in one streamed pass over the pairs of rows.
 
-<K_c, L_c> = <K, L> - (2/n) r_K' r_L + s_K s_L / n^2 with row sums r and total sum s, so the
-matrices themselves are never stored: only tiles of them, one at a time.
+<K_c, L_c> = <K, L> - (2/n) r_K' r_L + s_K s_L / n^2 with row sums r and total sum s. Only one tile
+of the matrices is stored at a time.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from kernalign.kernels import FamilyMember
 from kernalign.kernels.together import KernelsOnRows
 from kernalign.rows.pairs import Pass, Share, Summary
 
-#: Bytes of the tile stack (all kernels on one tile) that one thread works on.
+#: Bytes of the tile stack (all kernels on one tile) of one thread.
 STACK_BYTES = 1 << 20
-#: For fewer kernels than these a plain product is faster than the symmetric one.
+#: For fewer kernels than this, a plain product is faster than the symmetric one.
 FEW = 8
 
 
@@ -61,7 +61,7 @@ class DictionaryPass(Pass):
 
     def tile_bytes(self, tile: int, columns: int) -> int:
         side = min(tile, self.side())
-        # The stack of all kernels, and what the longest formula holds on its way.
+        # The stack of all kernels, and the intermediate results of the longest formula.
         return 8 * side**2 * (2 * self.width + 6) + 8 * 2 * self.width * side * (2 + columns)
 
     def side(self) -> int:
@@ -96,7 +96,7 @@ class DictionaryPass(Pass):
 def _squares(rows: Array) -> Array:
     """Inner products of long rows with each other."""
     if len(rows) < FEW:
-        # What numpy calls for a matrix times its own transpose is slow for a few rows.
+        # numpy's product of a matrix with its own transpose is slow for a few rows.
         products: Array = dgemm(1.0, rows.T, rows.T, trans_a=True)
         return products
     return rows @ rows.T

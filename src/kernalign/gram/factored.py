@@ -1,7 +1,7 @@
 """Families with explicit features: sums over pairs in O(n).
 
 K = Phi Phi' gives <Y Y', K_c> = |Y' C Phi|^2 and <K_c, L_c> = |Phi' C Psi|^2: products of thin
-matrices, no Gram matrix anywhere.
+matrices, without any Gram matrix.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _FeatureProbe(Probe):
         self._family = family
         self._weight = sums.target.weight[:, None]
         self._coefficients = np.stack([e.padded() for e in elements])
-        # Generators other than the identity, as factors U with generator = U U'; times weights.
+        # Generators other than the identity, as factors U with generator = U U', times weights.
         factors = [sums.target.centred]
         factors += [sums.centred_features(f, z) for f, z in sums.atoms]
         self._factors = [self._weight * U for U in factors]
@@ -68,11 +68,11 @@ class _FeatureProbe(Probe):
             if by_generator[generator] != 0:
                 V = V + by_generator[generator] * U @ (U.T @ phi)
         V = V + 2 * d_norm * weighted @ (phi.T @ weighted)
-        # V is orthogonal to constants, so the gradient may take the uncentred features.
+        # V is orthogonal to constants, so the gradient can use the uncentred features.
         family = self._sums.feature_families[self._family]
         X = self._sums.views[self._family]
         return 2 * family.features_gradient(family.from_search(z), X, V)
 
     def _positions(self) -> list[int]:
-        """Generators that have a factor: the target and the kernels added."""
+        """Generators that have a factor: the target and the added kernels."""
         return [TARGET, *range(FIRST_ATOM, self._coefficients.shape[1])]

@@ -1,8 +1,7 @@
 """From labels to target kernels.
 
-An estimator knows whether its labels are classes or numbers and says so (`class_target`,
-`response_target`). Only a learner that is fitted on its own has to tell from the values
-(`infer_target`).
+An estimator knows whether its labels are classes or numbers (`class_target`, `response_target`). A
+learner that is fitted on its own infers it from the values (`infer_target`).
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def signs(codes: Any, n_classes: int) -> Array:
 
 
 def response_target(y: Any, weight: Array) -> Target:
-    """Khat* = y y' for a response, centred and scaled first: alignment does not see either."""
+    """Khat* = y y' for a response, which is centred and scaled: alignment depends on neither."""
     values = np.asarray(y, dtype=float)
     values = values[:, None] if values.ndim == 1 else values
     largest = np.abs(values).max(axis=0)
@@ -39,7 +38,7 @@ def response_target(y: Any, weight: Array) -> Target:
     scaled = values / largest
     scaled = scaled - weight @ scaled / weight.sum()
     size = np.abs(scaled).max(axis=0)
-    # What rounding leaves of a constant response is not a signal.
+    # Rounding errors of a constant response are not a signal.
     return Target(np.divide(scaled, size, out=np.zeros_like(scaled), where=size > 1e-14), weight)
 
 
@@ -48,17 +47,17 @@ def label_target(y: Any, weight: Array) -> Target:
     classes, codes = np.unique(np.asarray(y), return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            "A kernel is learned from at least two classes. Got one class: "
+            "At least two classes are needed to learn a kernel. Got one class: "
             f"{classes.tolist()[0]!r}."
         )
     return class_target(codes, len(classes), weight)
 
 
 def infer_target(y: Any, weight: Array) -> Target:
-    """The target of labels whose kind nobody has said.
+    """The target of labels of unknown kind.
 
-    Text, booleans and whole numbers are classes, other numbers are a response. Rows of weight zero
-    have no say in it, nor in what the classes are and how large the response is; their values in
+    Text, booleans and integers are classes; other numbers are a response. Rows of weight zero
+    affect neither this decision, nor the classes, nor the scale of the response; their values in
     the target are zero.
     """
     y = np.asarray(y)
@@ -70,7 +69,7 @@ def infer_target(y: Any, weight: Array) -> Target:
         values[used] = some.values
         return Target(values, weight, some.classes)
     with np.errstate(all="ignore"):
-        # It casts to integers to see whether numbers are classes, however large they are.
+        # scikit-learn casts numbers to integers to find out whether they are classes.
         kind = type_of_target(y, input_name="y")
     if kind in ("binary", "multiclass"):
         return label_target(y, weight)

@@ -1,8 +1,8 @@
-"""Families of one parameter: tabulate inner products once, interpolate them ever after.
+"""Families with one parameter: tabulate inner products once, then interpolate them.
 
 One pass over the pairs gives every inner product between members at the nodes of a grid; between
-nodes they are smooth in z. Each search then costs O(G^2) whatever n. The kernels chosen are
-summed exactly in a second pass (`refine`).
+nodes they are smooth in z. Each search then costs O(G^2) for any n. The selected kernels are summed
+exactly in a second pass (`refine`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kernalign.gram.target import Target
 from kernalign.kernels import FamilyMember, SearchSpace
 from kernalign.kernels.structure import ScalarFamily
 
-#: Nodes beyond each end of the searched range, and the degree of the interpolant.
+#: Number of nodes outside the searched range, and the degree of the interpolant.
 MARGIN, DEGREE = 3, 9
 
 
@@ -79,7 +79,7 @@ class OnePassSums(PairSums):
         return _OnePassProbe(self, self.functionals(elements), family)
 
     def refine(self) -> None:
-        """Replace the interpolated products of the chosen kernels by exact ones."""
+        """Replace the interpolated products of the selected kernels by exact ones."""
         if not self.atoms:
             return
         kernels = [self.kernel(i) for i in range(len(self.atoms))]
@@ -113,7 +113,7 @@ class _OnePassProbe(Probe):
 
 
 def _nodes(space: SearchSpace, step: float) -> Array:
-    """Equidistant nodes that cover the searched range with a margin on both sides."""
+    """Equally spaced nodes that cover the searched range with a margin on both sides."""
     low, high = float(space.lower[0]), float(space.upper[0])
     count = max(int(np.ceil((high - low) / step)) + 1, DEGREE + 1 - 2 * MARGIN)
     middle = (low + high) / 2

@@ -1,8 +1,9 @@
-"""All pairs of a few hundred rows, feature by feature, for searches that visit them often.
+"""All pairs of a few hundred rows, feature by feature, for searches that evaluate them often.
 
-What kernels of many families see of a pair (i, j) is a weighted sum over features of one number
+Kernels of many families depend on a pair (i, j) through a weighted sum over features of one number
 each: sum_k r_k f(x_ik, x_jk) with relevances r. The numbers are computed once, for i < j, in single
-precision. A Gram matrix or a derivative by all relevances is then one matrix-vector product.
+precision. A Gram matrix, or a derivative with respect to all relevances, is then one matrix-vector
+product.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ OF_DIFFERENCE: dict[str, Callable[[Array], Array]] = {
     "absolute": np.abs,
     "bump": bump,
 }
-#: Kernels of these are the sum itself; of the others, a function of it that is 1 at zero.
+#: For these, the kernel is the sum itself; for the others, a function of it that is 1 at zero.
 SUMS = ("product", "bump")
 
 
 class PackedRows:
-    """Rows in their units, what their pairs look like, and their labels.
+    """Rows in their units, the features of their pairs, and their labels.
 
     U : (n, d) rows.  Y : (n, c) centred labels; w : (n,) weights.
-    precision : of what is stored of the pairs.
-    codes : (d,) the number of codes of a column of categories; 0 for numbers. None without any.
+    precision : of the stored pairs.
+    codes : (d,) the number of codes of a categorical column; 0 for numbers. None if there are none.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class PackedRows:
         self.total = target.total
         self.n, self.d = U.shape
         self.first, self.second = np.triu_indices(self.n, 1)
-        #: Where pair (i, j), i < j, lies below the diagonal of an (n, n) array in Fortran order.
+        #: Position of pair (i, j), i < j, below the diagonal of an (n, n) array in Fortran order.
         self.below = self.first * self.n + self.second
         self._pairs: dict[str, Array] = {}
         self._sums: dict[str, Array] = {}
@@ -79,7 +80,7 @@ class PackedRows:
         return self._pairs[feature]
 
     def summed(self, feature: str, r: Array) -> Array:
-        """sum_k r_k f(x_ik, x_jk) of each pair; a single r is that of all features."""
+        """sum_k r_k f(x_ik, x_jk) of each pair; a single r applies to all features."""
         if len(r) > 1:
             return r.astype(self.precision) @ self.pairs(feature)
         return self.precision(r[0]) * self._unit_sum(feature)
@@ -101,7 +102,7 @@ class PackedRows:
         return np.where(self.codes == 0, self.U**2, 1.0) if squares else np.ones_like(self.U)
 
     def matrix(self, packed: Array, diagonal: Array) -> Array:
-        """The symmetric matrix with these entries, what is above its diagonal left undefined."""
+        """The symmetric matrix with these entries; the upper triangle is undefined."""
         A = np.empty((self.n, self.n), order="F")
         memory = A.ravel(order="K")
         memory[self.below] = packed
@@ -115,5 +116,5 @@ class PackedRows:
 
 
 def packable(family: Family) -> bool:
-    """Whether kernels of a family see a pair through one weighted sum over features."""
+    """Whether kernels of a family depend on a pair through one weighted sum over features."""
     return bool(family.pair_feature)

@@ -1,12 +1,12 @@
 """Q_c(sigma) = sum_o c_o' G(sigma) c_o over the members of a family, and its gradient in z.
 
-The objective of the search in learners that minimise a risk. It is evaluated thousands of times
-on the same rows, so what depends on the rows alone is computed once per fit (`quadratic_forms`),
-what depends on the dual vectors once per iteration (`PairForms.of`).
+This is the objective of the search in learners that minimise a risk. It is evaluated thousands of
+times on the same rows. Quantities that depend only on the rows are computed once per fit
+(`quadratic_forms`), those that depend on the dual vectors once per iteration (`PairForms.of`).
 
 - Explicit features: Q = |Phi'c|^2 in O(n).
-- One parameter: the statistic of each pair is computed once. Pairs are gathered on a grid of the
-  statistic, where they outnumber its nodes; an evaluation then costs one value per node.
+- One parameter: the statistic of each pair is computed once. If there are many pairs, they are
+  gathered on a grid of the statistic; an evaluation then costs one value per node.
 - Several parameters: dense contraction over blocks on and above the diagonal.
 """
 
@@ -27,18 +27,18 @@ from kernalign.kernels.structure import ScalarFamily, has_features, is_scalar
 
 #: Step of log(statistic) between the nodes on which pairs are gathered.
 NODE_STEP = 1 / 1024
-#: Fewer pairs than this are not gathered.
+#: Below this number, pairs are not gathered.
 FEW = 5000
-#: The grid starts at this quantile of the positive statistics; the few below are nodes themselves.
+#: The grid starts at this quantile of the positive statistics; smaller ones are nodes themselves.
 SMALLEST = 0.005
-#: Values of the family at the points of a scan are kept up to this many bytes.
+#: Memory limit for stored values of the family at the points of a scan.
 TABLE_BYTES = 64 << 20
 
 
 class QuadraticForm(Probe):
     """z -> Q_c(sigma(z)) for one c, as the only inner product of a probe."""
 
-    #: Points (k, p) whose values `scanned` has at once.
+    #: Points (k, p) whose values `scanned` returns at once.
     known: Array = np.zeros((0, 0))
 
     @abstractmethod
@@ -88,7 +88,7 @@ class PairForms(ABC):
 
     @abstractmethod
     def of(self, c: Array) -> QuadraticForm:
-        """Q_c for dual vectors c (n, outputs); the one of before becomes invalid."""
+        """Q_c for dual vectors c (n, outputs); this invalidates the previous one."""
 
     def gram(self, z: Array) -> Array:
         """G(sigma(z)) on the rows."""
@@ -100,7 +100,7 @@ def quadratic_forms(
 ) -> PairForms:
     """The cheapest way to evaluate the quadratic forms of a family on these rows.
 
-    gathered : allow the grid of the statistic, exact to about 1e-7 of sum_ij |c_i c_j|.
+    gathered : allow the grid of the statistic, accurate to about 1e-7 of sum_ij |c_i c_j|.
     """
     if has_features(family):
         return FeatureForms(family, X, space)
@@ -192,13 +192,13 @@ class ScalarForms(PairForms):
         np.take(self._outer.reshape(-1), self._above, out=w[:above])
         w[:above] *= 2
         w[above:] = np.diagonal(self._outer)
-        # Sums of pairs that cancel are what makes the gathered form better behaved than the pairs.
+        # Adding pairs of opposite sign makes the gathered form better conditioned.
         weights = w.copy() if self._hats is None else self._hats @ w
         negative = (float(np.abs(w).sum()) - float(w.sum())) / 2
         return ScalarForm(self, c, weights, negative)
 
     def gram(self, z: Array) -> Array:
-        # With many features the distances cost far more than the exponentials.
+        # With many features, the distances cost far more than the exponentials.
         return self.family.from_statistic(self._statistic, self.family.from_search(z))
 
     def values(self, z: Array) -> Array:
@@ -206,11 +206,11 @@ class ScalarForms(PairForms):
         return self.family.from_statistic(self.nodes, self.family.from_search(z))
 
     def gathering_error(self) -> float:
-        """Most by which hat functions lie above exp(-omega statistic), whatever omega > 0."""
+        """Largest amount by which hat functions exceed exp(-omega statistic), for any omega > 0."""
         if self._hats is None:
             return 0.0
-        # The chord of a cell [a, a e^h] errs by at most ((e^h - 1) omega a)^2 exp(-omega a) / 8,
-        # and t^2 e^-t <= 4 e^-2.
+        # The chord of a cell [a, a e^h] has an error of at most
+        # ((e^h - 1) omega a)^2 exp(-omega a) / 8, and t^2 e^-t <= 4 e^-2.
         return float(np.expm1(NODE_STEP) ** 2 * np.exp(-2) / 2)
 
 
@@ -248,9 +248,9 @@ class ScalarForm(QuadraticForm):
 
 
 def _grid_of(statistic: Array) -> Array | None:
-    """Nodes that cover the statistic, or None where pairs are too few, or signed.
+    """Nodes that cover the statistic, or None if pairs are too few, or signed.
 
-    Zero, the smallest statistics one by one, and a geometric grid for the others.
+    Zero, the smallest statistics individually, and a geometric grid for the others.
     """
     largest = float(statistic.max())
     if statistic.size < FEW or float(statistic.min()) < 0:
@@ -268,9 +268,9 @@ def _grid_of(statistic: Array) -> Array | None:
 
 
 def _hat_functions(statistic: Array, nodes: Array) -> Any:
-    """(nodes, pairs) sparse: each pair is shared between its two neighbours.
+    """(nodes, pairs) sparse: each pair is divided between its two neighbouring nodes.
 
-    Shares are non-negative, so a kernel that is convex in the statistic stays so.
+    Shares are non-negative, so a kernel that is convex in the statistic remains so.
     """
     pairs = np.arange(statistic.size)
     if nodes.size == 1:

@@ -1,9 +1,9 @@
 """One pass for families closed under products: kappa_sigma = exp(-D / sigma^a).
 
 With gamma = sigma^-a the product of two members is the member at gamma + gamma', so
-<K_g, K_h> = S(g + h) with S(g) = sum_ij exp(-g D_ij). On a geometric grid of gamma each octave is
-the square of the one before: one exponential, then multiplications. What is kept is S, the row
-sums r_i and Y_c'K Y_c at the nodes: O(nG) numbers, and no n x n matrix.
+<K_g, K_h> = S(g + h) with S(g) = sum_ij exp(-g D_ij). On a geometric grid of gamma, each octave is
+the square of the previous one: one exponential, then multiplications. Only S, the row sums r_i and
+Y_c'K Y_c at the nodes are stored: O(nG) numbers and no n x n matrix.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
 from kernalign.kernels.structure import ScalarFamily
 from kernalign.rows.pairs import Pass, Share
 
-#: Squaring doubles a relative error, so the exponential is taken anew after this many octaves: at
-#: 1e-10 of a value, of a kernel so narrow that centring cancels nothing.
-FRESH = 20
-#: exp(-INVISIBLE), times n, is nothing beside the ones of the diagonal: for a tile all of whose
-#: gamma D lie beyond, nothing is added (and nothing is spent on numbers too small to be normal).
-INVISIBLE = 50.0
-#: The degree of the interpolant of S between nodes.
+#: Squaring doubles a relative error, so the exponential is computed again after this many octaves.
+#: The relative error is then 1e-10, for kernels so narrow that centring does not amplify it.
+OCTAVES_PER_EXP = 20
+#: exp(-NEGLIGIBLE_EXPONENT), times n, is negligible compared with the diagonal. A tile with all gamma D above
+#: it is skipped, which also avoids slow subnormal numbers.
+NEGLIGIBLE_EXPONENT = 50.0
+#: Degree of the interpolant of S between nodes.
 DEGREE = 9
 
 
@@ -38,11 +38,11 @@ def gamma_step(family: ScalarFamily) -> float:
 def semigroup_products(
     family: ScalarFamily, sigmas: Array, X: Any, target: Target
 ) -> CentredProducts:
-    """Inner products of all members at `sigmas`, which fall by the factor of `gamma_step`.
+    """Inner products of all members at `sigmas`, which decrease by the factor of `gamma_step`.
 
-    X has all columns, of which the family selects its own.
+    X has all columns, from which the family selects its own.
     """
-    # Beyond the grid: gamma + gamma' reaches one octave further.
+    # The grid is extended by one octave, because products are at gamma + gamma'.
     per_octave = family.nodes_per_octave
     extra = per_octave + 1
     gamma = (family.unit() / sigmas[0]) ** family.power * 2.0 ** (
@@ -64,7 +64,7 @@ class SemigroupPass(Pass):
         self.width, self.kept = gamma.size, kept
 
     def tile_bytes(self, tile: int, columns: int) -> int:
-        # Statistic, kernel values, and what the distance holds on its way; sums over the tile.
+        # Statistic, kernel values, and intermediate results of the distance; sums over the tile.
         return 8 * (3 * tile**2 + 2 * self.width * tile * (2 + columns))
 
     def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
@@ -94,15 +94,15 @@ class SemigroupPass(Pass):
     def _tile(
         self, D: Array, K: Array, w: Array, factor: Array, products: Array, mirrored: Array
     ) -> int:
-        """K_g (w, w Y_c) of the rows of a tile and K_g' w of its columns, of so many nodes g.
+        """K_g (w, w Y_c) of the rows of a tile and K_g' w of its columns, for several nodes g.
 
-        Each octave is the square of the one before.
+        Each octave is the square of the previous one.
         """
         per_octave = self.family.nodes_per_octave
-        seen = int(np.searchsorted(self.gamma * D.min(), INVISIBLE))
+        seen = int(np.searchsorted(self.gamma * D.min(), NEGLIGIBLE_EXPONENT))
         for chain in range(per_octave):
             for octave, node in enumerate(range(chain, seen, per_octave)):
-                if octave % FRESH == 0:
+                if octave % OCTAVES_PER_EXP == 0:
                     np.multiply(D, -self.gamma[node], out=K)
                     np.exp(K, out=K)
                 else:

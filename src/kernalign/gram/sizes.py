@@ -1,6 +1,6 @@
-"""A finite set of kernels measured on given rows: sizes, alignment, and what weights make of it.
+"""Sizes and alignment of a finite set of kernels on given rows, and their combination.
 
-No n x n matrix is stored; `GramStack` is for methods that need them.
+No n x n matrix is stored; `GramStack` is for methods that need one.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.gram.centring import VANISHING
 from kernalign.gram.dictionary import dictionary_products
-from kernalign.gram.stack import warn_if_wild
+from kernalign.gram.stack import warn_if_scales_differ
 from kernalign.gram.target import Target
 from kernalign.kernels import FamilyMember, LearnedKernel
 
 
 class Sizes:
-    """Inner products of M kernels on given rows, and how large the kernels are there.
+    """Inner products and sizes of M kernels on given rows.
 
-    Measured in one pass over the pairs of rows.
+    Computed in one pass over the pairs of rows.
 
-    normalize : {"none", "trace", "variance"}, what each kernel is divided by.
-    scale_free : whether the method weights kernels of any scale alike.
+    normalize : {"none", "trace", "variance"}, the divisor of each kernel.
+    scale_free : whether the result does not depend on the scale of the kernels.
 
     products : inner products of the centred Gram matrices.
     diagonals : (M,) tr K / n;  variances : (M,) tr K_c / n.
@@ -42,7 +42,7 @@ class Sizes:
         scale_free: bool = False,
     ):
         self.kernels, self.target = kernels, target
-        # Products that overflow are reported below, in one sentence.
+        # An overflow is reported below.
         with np.errstate(over="ignore", invalid="ignore"):
             self.products = dictionary_products(kernels, X, target)
         finite = (self.products.between, self.products.with_target)
@@ -54,7 +54,7 @@ class Sizes:
         sums = np.array([target.weight @ kernel.diag(X) for kernel in kernels])
         self.diagonals = sums / target.total
         if normalize == "none" and not scale_free:
-            warn_if_wild(kernels, self.diagonals)
+            warn_if_scales_differ(kernels, self.diagonals)
         self.variances = np.maximum(self.products.trace / target.total, 0.0)
         self.vanishing = ~(self.variances > VANISHING * self.diagonals)
         self.scales = np.ones(len(kernels))
@@ -66,7 +66,7 @@ class Sizes:
     def learned(self, weights: Array) -> LearnedKernel:
         """sum_m weights_m kappa_m / s_m, scaled to mean centred diagonal one.
 
-        Where that vanishes (all kernels are constant) its mean diagonal is one instead.
+        If all kernels are constant, the mean diagonal without centring is one instead.
         """
         given = weights / self.scales
         size = float(given @ self.variances)
@@ -76,18 +76,18 @@ class Sizes:
         return LearnedKernel([self.kernels[int(m)] for m in used], given[used] / size)
 
     def alignment(self, weights: Array) -> float:
-        """Centred alignment of sum_m weights_m kappa_m / s_m; 0 where that is 0/0."""
-        # What rounding left of a constant kernel has no part in it.
+        """Centred alignment of sum_m weights_m kappa_m / s_m; 0 if it is undefined."""
+        # Rounding errors of a constant kernel are ignored.
         w = np.where(self.vanishing, 0.0, weights / self.scales)
         return self.products.alignment(w, self.target)
 
     def warn_if_constant(self) -> None:
-        """Say so where no kernel can tell the rows apart."""
+        """Warn if all kernels are constant on the rows."""
         if self.vanishing.all():
             warnings.warn(
-                "Every kernel is constant on the training rows: no weights can align their "
-                "combination with the labels, and all of them are given the same. The parameters "
-                "of the kernels may be far from the scale of the data.",
+                "Every kernel is constant on the training rows: no combination is aligned with the "
+                "labels, and all kernels get equal weights. The parameters of the kernels may be "
+                "far from the scale of the data.",
                 AlignmentWarning,
                 stacklevel=find_stack_level(),
             )

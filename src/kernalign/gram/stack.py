@@ -1,9 +1,9 @@
-"""The Gram matrices of a finite dictionary as one array, and what learners ask of it.
+"""The Gram matrices of a finite dictionary as one array, and operations on it.
 
 K_theta = sum_m theta_m K_m / s_m,   q_m = sum_c beta_c' (K_m / s_m) beta_c
 
 with the scales s_m of a normalisation. The M matrices are stored once, scaled in place, and never
-copied: everything else works through blocks of one of them.
+copied: all operations use blocks of one of them.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from kernalign.kernels.together import KernelsOnRows
 
 #: The choices of `normalize`: s_m = 1, tr K_m / n, tr (K_m)_c / n.
 NORMALISATIONS = ("none", "trace", "variance")
-#: Ratio of the mean diagonals of two kernels from which on the smaller one cannot compete.
-WILD_RATIO = 1e3
-#: Side of the square tiles that the array is filled by.
+#: Ratio of the mean diagonals of two kernels above which a warning is given.
+MAX_SCALE_RATIO = 1e3
+#: Side of the square tiles by which the array is filled.
 TILE = 256
-#: Share of nonzero rows below which gathering them is cheaper than multiplying all.
-GATHER = 0.5
+#: Share of nonzero rows below which selecting them is cheaper than multiplying all.
+MAX_GATHERED_SHARE = 0.5
 
 
 class GramStack:
@@ -39,12 +39,12 @@ class GramStack:
     kernels : sequence of FamilyMember, resolved; duplicates are allowed
     X : (n, d) rows
     normalize : {"none", "trace", "variance"}
-        Divide K_m by s_m = 1, tr K_m / n or tr (K_m)_c / n. Kernels for which that vanishes stay
-        as they are.
+        Divide K_m by s_m = 1, tr K_m / n or tr (K_m)_c / n. Kernels for which this is zero are not
+        divided.
     float32 : bool
-        Store single precision; sums are accumulated in double precision all the same.
+        Store in single precision; sums are accumulated in double precision.
     weight : (n,) row weights, default ones
-        Traces and means count a row that often.
+        Traces and means count a row this many times.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class GramStack:
         )
         self.diagonals, self.variances = self._traces()
         if normalize == "none":
-            warn_if_wild(self.kernels, self.diagonals)
+            warn_if_scales_differ(self.kernels, self.diagonals)
         chosen = {"none": None, "trace": self.diagonals, "variance": self.variances}[normalize]
         self.scales = np.ones(len(self.kernels))
         if chosen is not None:
@@ -100,13 +100,13 @@ class GramStack:
         share = self.weight / self.weight.sum()
         diagonals = np.einsum("mii,i->m", self.values, share)
         means = np.array([share @ (matrix @ share) for matrix in self.values])
-        # Rounding leaves of a constant matrix a small number of either sign.
+        # Rounding gives a small number of either sign for a constant matrix.
         return diagonals, np.maximum(diagonals - means, 0.0)
 
     # -- sums ---------------------------------------------------------------------------------
 
     def combine(self, weights: Array) -> Array:
-        """K = sum_m weights_m K_m / s_m in double precision; zero weights cost nothing."""
+        """K = sum_m weights_m K_m / s_m in double precision; zero weights are skipped."""
         used = np.flatnonzero(weights)
         if used.size == len(self) and self.values.dtype == np.float64:
             K: Array = np.tensordot(weights, self.values, 1)
@@ -114,16 +114,16 @@ class GramStack:
         K = np.zeros(self.values.shape[1:])
         block = np.empty_like(K)
         for m in used:
-            # The type of the product is named: numpy would stay in single precision.
+            # With an explicit dtype, because numpy would otherwise stay in single precision.
             K += np.multiply(self.values[m], float(weights[m]), out=block, dtype=np.float64)
         return K
 
     def products(self, B: Array, rows: IntArray) -> Array:
         """(M, len(rows), c): the given rows of (K_m / s_m) B in double precision, for B (n, c)."""
         out = np.empty((len(self), rows.size, B.shape[1]))
-        few = rows.size <= GATHER * len(B)
+        few = rows.size <= MAX_GATHERED_SHARE * len(B)
         for m, matrix in enumerate(self.values):
-            # Picking columns as well would cost more than it saves.
+            # Selecting columns as well would cost more than it saves.
             out[m] = matrix.take(rows, axis=0) @ B if few else (matrix @ B)[rows]
         return out
 
@@ -136,17 +136,17 @@ class GramStack:
     # -- the learned kernel -------------------------------------------------------------------
 
     def factor(self, weights: Array) -> float:
-        """The number f for which f sum_m weights_m K_m / s_m has centred mean diagonal one.
+        """The factor f for which f sum_m weights_m K_m / s_m has centred mean diagonal one.
 
-        `learned(weights)` is the combination times f, so dual coefficients of a machine that was
-        trained on `combine(weights)` are divided by f. Where the combination is constant, its
-        mean diagonal without centring is made one instead.
+        `learned(weights)` is the combination times f, so the dual coefficients of a machine trained
+        on `combine(weights)` are divided by f. If the combination is constant, its mean diagonal
+        without centring is used instead.
         """
         centred, whole = float(weights @ self.variances), float(weights @ self.diagonals)
         return 1.0 / (centred if centred > VANISHING * whole else whole or 1.0)
 
     def learned(self, weights: Array) -> LearnedKernel:
-        """sum_m weights_m K_m / s_m, normalised, in terms of the kernels as they were given."""
+        """sum_m weights_m K_m / s_m, normalised, as a combination of the given kernels."""
         used = np.flatnonzero(weights)
         original = self.factor(weights) * weights[used] / self.scales[used]
         return LearnedKernel([self.kernels[m] for m in used], original)
@@ -154,7 +154,7 @@ class GramStack:
 
 def forms(products: Array, B: Array) -> Array:
     """q_m = sum_c b_c' (K_m b_c) from the products (M, rows, c) with B (rows, c)."""
-    # Rounding may leave a tiny negative number where the form vanishes.
+    # Rounding may give a tiny negative number if the form vanishes.
     return np.maximum(np.einsum("mrc,rc->m", products, B), 0.0)
 
 
@@ -163,7 +163,7 @@ def _filled(
 ) -> npt.NDArray[np.floating]:
     """(M, n, n) Gram matrices, by tiles on and right of the diagonal and their mirror images.
 
-    Half the kernel values have to be computed, and no array is needed beside it but tiles.
+    Only half of the kernel values are computed, and no further array larger than a tile is used.
     """
     n, m = len(X), len(kernels)
     values = np.empty((m, n, n), dtype=dtype)
@@ -182,19 +182,19 @@ def _filled(
     return values
 
 
-def warn_if_wild(kernels: Sequence[FamilyMember], diagonals: Array) -> None:
-    """Say so where the diagonals of two kernels are orders of magnitude apart."""
+def warn_if_scales_differ(kernels: Sequence[FamilyMember], diagonals: Array) -> None:
+    """Warn if the diagonals of two kernels differ by orders of magnitude."""
     present = np.flatnonzero(diagonals > 0)
     if not present.size:
         return
     low = present[diagonals[present].argmin()]
     high = present[diagonals[present].argmax()]
-    if diagonals[high] > WILD_RATIO * diagonals[low]:
+    if diagonals[high] > MAX_SCALE_RATIO * diagonals[low]:
         warnings.warn(
             f"The kernels differ in scale: the mean diagonal of {kernels[high]!r} is "
-            f"{diagonals[high]:.3g}, that of {kernels[low]!r} is {diagonals[low]:.3g}, and the "
-            "smaller cannot compete. normalize='trace' (or 'variance', which also ignores "
-            "constants) brings them to one scale.",
+            f"{diagonals[high]:.3g}, that of {kernels[low]!r} is {diagonals[low]:.3g}. The smaller "
+            "kernel will hardly be used. normalize='trace' (or 'variance', which also ignores "
+            "constants) scales them.",
             ScaleWarning,
             stacklevel=find_stack_level(),
         )

@@ -17,9 +17,9 @@ class Target:
 
     values : (n, c) the factor Y: labels -1/+1 for two classes, one-hot columns for more, the
         response for regression.
-    weight : (n,) positive row weights; an integer weight counts as that many equal rows.
-    classes : whether the values stand for classes. The values cannot tell: a response may well be
-        -1 and +1.
+    weight : (n,) positive row weights; an integer weight is equivalent to repeating the row.
+    classes : whether the values represent classes. This cannot be inferred: a response may also
+        have the values -1 and +1.
     """
 
     values: Array
@@ -28,7 +28,7 @@ class Target:
 
     @cached_property
     def total(self) -> float:
-        """The number of rows that the weights stand for: n in every formula of the paper."""
+        """The sum of the weights: n in every formula of the paper."""
         return float(self.weight.sum())
 
     @cached_property
@@ -72,9 +72,9 @@ class Target:
         return self.values.argmax(axis=1)
 
     def response(self) -> tuple[Array, Array]:
-        """What a square loss without a constant fits (n, c), and the constant (c,) taken off it.
+        """The target (n, c) of a squared loss without a constant, and the constant (c,).
 
-        Classes are coded -1/+1 and nothing is taken off, as published. A response is centred.
+        Classes are coded -1/+1 with constant zero, as published. A response is centred.
         """
         if self.classes:
             return self.signs, np.zeros(self.values.shape[1])
@@ -86,9 +86,9 @@ class Target:
         return bool((self.weight == 1).all())
 
     def counted(self) -> Target:
-        """Weights scaled up to stand for at least as many rows as there are.
+        """Weights scaled up so that their sum is at least the number of rows.
 
-        Fractions that sum to one would leave C_n, whose norm is that of n - 1 rows, without any.
+        If fractions summed to one, C_n, whose norm is that of n - 1 rows, would vanish.
         """
         rows = len(self.weight)
         if self.total >= rows:

@@ -1,4 +1,4 @@
-"""Tiles of the Gram matrices of a pass over pairs: small enough for a core's cache."""
+"""Tiles of the Gram matrices in a pass over pairs, which fit in a core's cache."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def tile_pairs(rows: int, columns: int | None, size: int) -> Iterator[tuple[slic
 
 
 def room_for(count: int) -> Array:
-    """Space for so many numbers, from the beginning of a cache line on.
+    """Memory for `count` numbers, aligned to a cache line.
 
-    Squaring numbers in place takes almost twice as long where vectors of them straddle lines.
+    Squaring numbers in place takes almost twice as long if vectors cross cache lines.
     """
     spare = CACHE_LINE // 8
     room = np.empty(count + spare)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotri, dpotrs
 
 from kernalign._typing import Array, IntArray
-from kernalign.criteria.sum_evidence import CONSTANT, LEAST, cholesky, leave_one_out
+from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, cholesky, leave_one_out
 from kernalign.gram import Target
 from kernalign.machines.calibration import best_slopes, log_losses, margins
 from kernalign.machines.model import DualModel
@@ -81,7 +81,7 @@ def ridge_at(K: Array, target: Target, log_noise: float) -> TunedRidge:
     found = solved_ridge(K, target, log_noise)
     Y, w, N = target.centred, target.weight, target.total
     (n, c), a, noise = Y.shape, found.a, found.posterior.noise
-    q = max(float(np.vdot(a, Y)), LEAST)
+    q = max(float(np.vdot(a, Y)), MIN_QUADRATIC_FORM)
     log_det = 2 * float(np.log(np.diagonal(found.L)).sum())
     repeated = float(np.log(w).sum()) + (N - n) * np.log(noise)
     evidence = -0.5 * (N * np.log(q / (N * c)) + log_det + repeated)
