@@ -259,8 +259,8 @@ def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) ->
     """Leave-one-out outputs of the machine with A = K + noise diag(1/w), a = A^-1 Y.
 
     inverse : (n,) the diagonal of A^-1. A row of weight w is treated as w equal rows, one of which
-    is left out: the diagonal of the inverse for w rows is (1 - 1/w) / noise + (A^-1)_ii / w^2. A row
-    of weight below one is left out completely.
+    is left out: the diagonal of the inverse for w rows is (1 - 1/w) / noise + (A^-1)_ii / w^2. A
+    row of weight below one is left out completely.
     """
     copies = np.maximum(w, 1.0)
     own = (1 - 1 / copies) / noise + inverse / copies**2

@@ -23,8 +23,8 @@ from kernalign.rows.pairs import Pass, Share
 #: Squaring doubles a relative error, so the exponential is computed again after this many octaves.
 #: The relative error is then 1e-10, for kernels so narrow that centring does not amplify it.
 OCTAVES_PER_EXP = 20
-#: exp(-NEGLIGIBLE_EXPONENT), times n, is negligible compared with the diagonal. A tile with all gamma D above
-#: it is skipped, which also avoids slow subnormal numbers.
+#: exp(-50), times n, is negligible compared with the diagonal. A tile with all gamma D above this
+#: exponent is skipped, which also avoids slow subnormal numbers.
 NEGLIGIBLE_EXPONENT = 50.0
 #: Degree of the interpolant of S between nodes.
 DEGREE = 9

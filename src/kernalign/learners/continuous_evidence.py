@@ -44,6 +44,7 @@ class ContinuousEvidence(Learner):
     have a higher alignment. The evidence, and the leave-one-out error of kernel ridge regression,
     measure the machine that is trained afterwards. Each evaluation inverts a matrix, so at most
     `max_rows` rows are used.
+
     Parameters
     ----------
     family : Family, default Gaussian(ard=True)

@@ -65,6 +65,7 @@ class ContinuousRisk(Learner):
     callback : function of one record, optional
         Called in each iteration with its record of `history_`. Raising StopIteration ends the
         search. The callback is called in the fit to all rows only, not in cross-validation folds.
+
     Attributes
     ----------
     kernel_ : LearnedKernel

@@ -1,1 +1,1 @@
-"""Algorithms that know neither scikit-learn's estimators nor where rows come from."""
+"""Algorithms that depend neither on scikit-learn's estimators nor on the storage of rows."""

@@ -1,4 +1,4 @@
-"""Who looks on while a learner works: the user's callback, and the log."""
+"""Observers of a learner: the user's callback and the log."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ logger = logging.getLogger("kernalign.learners")
 
 
 def asked_to_stop(callback: Callback | None, record: dict[str, Any]) -> bool:
-    """Log the record of an iteration and show it to the callback.
+    """Log the record of an iteration and pass it to the callback; return whether to stop.
 
     A callback stops the learner by raising StopIteration, as in scipy.optimize. A returned value
-    would be ambiguous: progress bars return True for reasons of their own.
+    would be ambiguous, because progress bars may return True.
     """
     logger.debug("%s", record)
     if callback is None:
@@ -30,7 +30,7 @@ def asked_to_stop(callback: Callback | None, record: dict[str, Any]) -> bool:
 
 
 def check_callback(owner: object, callback: Any) -> None:
-    """A function of one record, or None."""
+    """Check that a callback is a function of one record, or None."""
     if callback is not None and not callable(callback):
         raise ValueError(
             f"The 'callback' parameter of {type(owner).__name__} must be None or a function of one "

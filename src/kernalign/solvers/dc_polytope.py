@@ -13,9 +13,9 @@ from kernalign._typing import Array
 from kernalign.kernels import Family, SearchSpace
 from kernalign.solvers.dc_split import Certified, CertifiedSearch, ConvexPair
 
-#: Tangents of one search at most; the bound is valid anyway.
+#: Maximum number of tangents of one search; the bound is valid for any number.
 CUTS = 300
-#: A vertex this near to a new tangent lies on it, in the units of the polytope.
+#: Distance, in units of the polytope, below which a vertex lies on a new tangent.
 TOUCHING = 1e-9
 
 
@@ -41,11 +41,11 @@ class SeveralWidths(CertifiedSearch):
 class _Box:
     """min f over a box by cutting the polytope {(omega, t) : t above all tangents of g}.
 
-    The polytope lives in u = (omega - low) / (high - low) and t / g(low).
+    The polytope has the coordinates u = (omega - low) / (high - low) and t / g(low).
     diagonal : added to -f before tolerances are taken relative to it.
     """
 
-    #: The polytope's lid, above g everywhere, and the height of a point inside for all cuts.
+    #: Upper bound of the polytope, above g everywhere, and the height of an interior point.
     LID, INSIDE = 2.0, 1.5
 
     def __init__(self, pair: ConvexPair, low: Array, high: Array, diagonal: float):
@@ -69,7 +69,7 @@ class _Box:
             self._consider(np.clip(omega, self._low, self._low + self._width))
         self._polish()
         if self._size <= 0 or not self._free.any():
-            # f is concave: its minimum is at a corner, and all of them have been looked at.
+            # f is concave: its minimum is at a corner, and all corners have been evaluated.
             self._u, self._h = self._u[:0], self._h[:0]
             return
         polytope = self._polytope()
@@ -84,7 +84,7 @@ class _Box:
             polytope = self._cut(polytope, known)
 
     def lower(self) -> float:
-        """min f is at least this."""
+        """A lower bound of min f."""
         return min(self.f, float(self._bounds().min(initial=np.inf)))
 
     # -- f ------------------------------------------------------------------------------------
@@ -95,7 +95,7 @@ class _Box:
         return omegas
 
     def _consider(self, omega: Array) -> bool:
-        """Take the tangent of g at omega; whether f there is the lowest so far."""
+        """Add the tangent of g at omega; return whether f is the lowest so far."""
         self.evaluations += 1
         g, slope = self._pair.g(omega)
         if self._size > 0:
@@ -110,7 +110,7 @@ class _Box:
         return True
 
     def _polish(self) -> None:
-        """The local minimum next to the best point, and its tangent."""
+        """Find the local minimum near the best point, and add its tangent."""
         if not self._free.any():
             return
         size = max(abs(self._diagonal - self.f), 1e-300)
@@ -155,7 +155,7 @@ class _Box:
         return polytope
 
     def _cut(self, polytope: HalfspaceIntersection, known: int) -> HalfspaceIntersection | None:
-        """Add the tangents taken since; vertices below them go, those on them come."""
+        """Add the new tangents; remove vertices below them, add those on them."""
         A, b = self._tangents[known:], self._offsets[known:]
         before = self._tangents[:known, :-1], self._offsets[:known]
         heights = (self._u @ before[0].T + before[1]).max(axis=1, initial=-np.inf)
@@ -182,7 +182,7 @@ class _Box:
         if A is not None and b is not None:
             touching = np.abs(found @ A.T + b) <= TOUCHING * np.abs(A).max(axis=1)
             found = found[touching.any(axis=1)]
-        # Vertices on the lid bound nothing: the polytope goes on above it.
+        # Vertices on the upper bound are artificial: the polytope is unbounded above.
         found = found[found[:, -1] < self.LID - TOUCHING]
         fresh = np.clip(found[:, :-1], 0, 1)
         self._u = np.vstack([u, fresh])

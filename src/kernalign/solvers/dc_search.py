@@ -1,7 +1,7 @@
 """The certified global maximum of Q_c(sigma) = c'G(sigma)c over Gaussian kernels.
 
-`dc_split` says how a lower bound of f = g - h = -Q comes about; over one width the vertices lie
-between neighbouring tangents and wait in a heap, over several they are those of a polytope.
+`dc_split` describes the lower bound of f = g - h = -Q. With one width, the vertices lie between
+neighbouring tangents and are kept in a heap; with several, they are those of a polytope.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from kernalign.kernels import Gaussian, SearchSpace
 from kernalign.solvers.dc_polytope import SeveralWidths
 from kernalign.solvers.dc_split import Certified, CertifiedSearch, ConvexPair
 
-#: Most widths of the polytope search.
+#: Maximum number of widths of the polytope search.
 MOST_WIDTHS = 4
-#: Tangents of one search at most; the bound is valid anyway.
+#: Maximum number of tangents of one search; the bound is valid for any number.
 EVALUATIONS = 2000
 #: Slopes that differ by less than this share are parallel.
 PARALLEL = 1e-15
 
 
 def certified_search(forms: PairForms, space: SearchSpace) -> CertifiedSearch:
-    """The search for a family, where Q is a difference of convex functions known in closed form."""
+    """The search for a family whose Q is a difference of convex functions in closed form."""
     family = forms.family
     if isinstance(forms, ScalarForms) and forms.family.semigroup:
         return OneWidth(forms, space)
@@ -55,7 +55,7 @@ class OneWidth(CertifiedSearch):
         pair = ConvexPair(self._forms.nodes[:, None], form.weights)
         search = _Interval(pair, self._low, self._high, [self._omega(z) for z in starts])
         search.run(tol)
-        # Gathered pairs lie at most this far from their hat functions.
+        # Largest error of the hat functions of gathered pairs.
         error = self._forms.gathering_error() * form.negative
         z = np.clip(self._z(search.polished()), self._space.lower, self._space.upper)
         value = form.value(z)
@@ -111,11 +111,11 @@ class _Interval:
             self._push(middle, right)
 
     def lower(self) -> float:
-        """min f is at least this."""
+        """A lower bound of min f."""
         return min(self.best.f, self._heap[0][0]) if self._heap else self.best.f
 
     def polished(self) -> float:
-        """The local minimum next to the best point: a search may stop well before it."""
+        """The local minimum near the best point; a search may stop before it."""
         low = max((v[-2].x for v in self._heap if v[-1] is self.best), default=self._low)
         high = min((v[-1].x for v in self._heap if v[-2] is self.best), default=self._high)
         low, high = np.log(low), np.log(high)
@@ -147,6 +147,6 @@ class _Interval:
             if not left.x < v < right.x:
                 return
         h = self._pair.h(np.array([v]))
-        # The lower of the two is the safe one, where rounding makes them differ.
+        # If rounding makes the two differ, the lower one is safe.
         bound = min(left.at(v), right.at(v)) - h
         heapq.heappush(self._heap, (bound, next(self._number), v, h, left, right))

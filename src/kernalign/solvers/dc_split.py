@@ -4,10 +4,10 @@ With omega = 1/sigma^2 (one, or one per feature) Q = sum_p w_p exp(-omega'd_p) o
 squared distances d_p. Maximising it means minimising f = g - h, where g sums |w_p| exp(-omega'd_p)
 over the pairs with w_p < 0 and h those with w_p > 0: both are convex and fall with every omega_k.
 
-Outer approximation: tangents of g bound it from below. Where one tangent is the highest, tangent
-minus h is concave, so that the lower bound of f over the box is attained at a vertex (v, t) of the
-polytope above all tangents: min f >= min over vertices of t - h(v). The vertex with the lowest
-bound is where the next tangent is taken.
+Outer approximation: tangents of g bound it from below. In the region where one tangent is the
+highest, tangent minus h is concave, so that the lower bound of f over the box is attained at a
+vertex (v, t) of the polytope above all tangents: min f >= min over vertices of t - h(v). The next
+tangent is added at the vertex with the lowest bound.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 
 from kernalign._typing import Array
 
-#: Exponentials computed at once.
+#: Number of exponentials computed at once.
 CHUNK = 1 << 21
 
 
@@ -29,8 +29,8 @@ class Certified:
     """The best point of a search, in search coordinates.
 
     value : Q there.
-    upper : no kernel in the box has Q above this.
-    evaluations : tangents taken.
+    upper : an upper bound of Q over the box.
+    evaluations : number of tangents.
     """
 
     z: Array

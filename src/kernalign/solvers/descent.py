@@ -1,9 +1,9 @@
 """Minimise a criterion of the Gram matrix over a kernel of each family, weights and noise.
 
 K = sum_f e^{s_f} K(kappa_{z_f}), A = K + nu: all parameters at once, by L-BFGS-B. One bandwidth per
-feature is searched in log z, z_k = (s_k / sigma_k)^2 the relevance of a feature: a start where all
-are equal then stays fair to each of them, where a step in z itself runs after the first that shows.
-What has become too small to matter is set to zero afterwards, exactly.
+feature is searched in log z, where z_k = (s_k / sigma_k)^2 is the relevance of a feature. Steps in
+log z treat features equally from an equal start; steps in z itself would favour the first relevant
+one. Relevances that are negligible are set to exactly zero afterwards.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from kernalign.solvers.callback import Callback, asked_to_stop
 NOISE = (1e-4, 1e3)
 #: Range of the weights of further kernels, in units of the first one's.
 WEIGHT = (1e-4, 1e4)
-#: Relevances are searched down to this, and then switched off if that costs nothing.
+#: Lower bound of relevances in the search; afterwards they are set to zero if that costs nothing.
 FAINT = 1e-7
-#: Shares of the largest relevance below which features are switched off, the boldest first, if
-#: that costs no more than CHEAP of the criterion, which is a log-likelihood a row.
+#: Shares of the largest relevance below which relevances are set to zero, the largest share first,
+#: if that raises the criterion, a log-likelihood per row, by at most CHEAP.
 SWITCHES, CHEAP = (1e-2, 1e-3, 1e-4, 1e-5), 1e-4
-#: Relative gain at which the search ends.
+#: The search ends at this relative gain.
 FLAT = 1e-5
 
 
-#: What the descent requires of a criterion and of a family.
+#: Attributes that the descent requires of a criterion and of a family.
 CRITERION = ("evaluate", "total")
 FAMILY = ("gram", "gradient", "from_search", "tied")
 
@@ -53,11 +53,11 @@ class Descent:
     """A criterion as a function of all parameters.
 
     data : each family's own columns of the rows.
-    callback : shown the record of each iteration.
-    objective, converged : the least value of the last search, and whether it ended by itself.
+    callback : receives the record of each iteration.
+    objective, converged : the final value of the last search, and whether it converged.
     prior : strength of sum_k log(1 + (log z_k - mean log z)^2), a log-prior in units of one row's
-        log-likelihood: relevances are alike unless the labels say otherwise, and once one has
-        left the others it is free to leave them further.
+        log-likelihood. It favours equal relevances; a relevance that already differs from the
+        others is hardly penalised further.
     """
 
     criterion: RidgeCriterion
@@ -114,7 +114,7 @@ class Descent:
         return self.criterion.evaluate(K, float(np.exp(point.log_noise))).value
 
     def switched_off(self, point: Point) -> Point:
-        """The same with relevances that do not matter at zero, where the family allows it."""
+        """The point with negligible relevances set to zero, if the family allows it."""
         limit = self.value(point) + CHEAP
         for share in SWITCHES:
             z = [
@@ -128,7 +128,7 @@ class Descent:
         return point
 
     def gram(self, point: Point, parts: list[Array] | None = None) -> Array:
-        """K = sum_f e^{s_f} K_f; `parts` gets the K_f."""
+        """K = sum_f e^{s_f} K_f; the K_f are appended to `parts`."""
         K = np.zeros((len(self.data[0]),) * 2)
         for family, z, s, X in zip(self.families, point.z, point.s, self.data, strict=True):
             part = family.gram(family.from_search(z), X)

@@ -1,7 +1,6 @@
-"""How many kernels to take: as many as raise the alignment on rows held out.
+"""Early stopping: select the number of kernels by the alignment on a hold-out set.
 
-Alignment with the training labels rises with every kernel; beyond some number the later ones fit
-their noise.
+The alignment with the training labels rises with every kernel, but later kernels fit noise.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ def choose_length(
 ) -> tuple[int, list[dict[str, Any]]]:
     """The number of iterations with the largest alignment on held-out rows, and the path to it.
 
-    The path has a record per iteration: the alignment on the rows learned from, and between those
-    held out and them. Without rows to hold out the number is that of the settings.
+    The path has one record per iteration: the alignment on the training part, and between held-out
+    and training rows. If no rows can be held out, the number is that of the settings.
     """
     train, held = split_in_proportion(target, fraction, rng)
     if min(len(train), len(held)) < 2:
         return problem.settings.T, []
     X_train, T_train = X[train], target.rows(train)
     X_held, T_held = X[held], target.rows(held)
-    # The user watches the fit that follows, not this one.
+    # The callback observes only the fit that follows.
     unwatched = replace(problem, settings=replace(problem.settings, callback=None))
     history = unwatched.solve(X_train, T_train).history
     path = []

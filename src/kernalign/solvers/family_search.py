@@ -1,11 +1,11 @@
-"""The paper's loop over families as well as parameters, with evidence in the place of alignment.
+"""The paper's loop over families as well as parameters, with evidence instead of alignment.
 
 1. tied       the best kernel of each family with one bandwidth, on a few rows
-2. relevant   in each group of families the best one, with one relevance for each feature;
-              the winner is searched further, as are its relevances in its sister families
-3. sum        while evidence gains enough: add the kernel that promises most, all parameters anew
-4. choose     by evidence (numbers), or by evidence and leave-one-out log-probability (classes),
-              the simplest of tied, relevant and sum unless a richer one gains enough
+2. relevant   the best family of each group with one relevance per feature; the winner is searched
+              further, and its relevances are tried in the other families of its group
+3. sum        while the evidence rises enough: add the most promising kernel, optimise all of them
+4. choose     by evidence (regression), or by evidence and leave-one-out log-probability (classes):
+              the simplest of tied, relevant and sum, unless a more complex one gains enough
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, Term,
 from kernalign.gram.packed import SUMS, PackedRows
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
 
-#: Groups of families. Those of a group answer to the same relevances: smooth in single features,
-#: smooth in all together, rough.
+#: Groups of families. The families of a group have similar relevances: smooth in single features,
+#: smooth in all features together, rough.
 GROUPS: tuple[tuple[Family, ...], ...] = (
     (Linear(), Additive()),
     (Gaussian(ard=True), Matern(2.5, ard=True), Matern(1.5, ard=True)),
     (Laplacian(ard=True),),
 )
-#: Families that are tried only in the place of another of their group.
+#: Families that are only tried as a replacement of another one of their group.
 SISTERS: tuple[Family, ...] = (Matern(2.5, ard=True),)
-#: Starts of the scan: mean distances of two rows in units of the kernel, and noise.
+#: Starts of the scan: mean distance of two rows in units of the kernel, and noise.
 SCALES, FIRST_NOISE = (0.1, 0.5, 2.0), (0.01, 0.3)
 #: Mean of |x - x'|^2 and of |x - x'| of one standardised normal feature.
 MEAN_SQUARE, MEAN_ABSOLUTE = 2.0, 1.13
-#: Sizes at which a new kernel is tried, in units of the sum so far.
+#: Initial sizes of a new kernel, relative to the sum so far.
 SHARES = (0.1, 1.0)
 
 TIED, RELEVANT, SUM = "tied", "relevant", "sum"
@@ -43,11 +43,11 @@ TIED, RELEVANT, SUM = "tied", "relevant", "sum"
 class Effort:
     """How far a search goes.
 
-    prior : strength of the prior that relevances are alike.
-    gain : nats that a richer kernel, other units or a curve of the response must gain.
-    max_terms : kernels in a sum.
+    prior : strength of the prior that relevances are equal.
+    gain : nats that a more complex kernel, other units or a curve of the response must gain.
+    max_terms : maximum number of kernels in a sum.
     race, settle : steps of each group's best family, and of the winner.
-    least_noise : the smallest noise; labels of classes are no numbers that could be known exactly.
+    least_noise : the smallest noise; class labels are never exact numbers.
     """
 
     prior: float = 3.0
@@ -60,7 +60,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Found:
-    """A kernel on the way, the stage that found it and its evidence with the prior, in nats."""
+    """A kernel on the path, the stage that found it and its evidence with the prior, in nats."""
 
     kernel: KernelSum
     evidence: float
@@ -87,7 +87,7 @@ def tied_kernels(
 def tied_kernel(
     rows: PackedRows, family: Family, effort: Effort, near: KernelSum | None = None
 ) -> Found:
-    """The best kernel of one bandwidth: from a coarse scan, or near another kernel."""
+    """The best kernel with one bandwidth: from a coarse scan, or near another kernel."""
     problem = SumEvidence(rows, [family], [True], 0.0, effort.least_noise)
     steps = effort.race // 2
     if near is None:
@@ -97,7 +97,7 @@ def tied_kernel(
 
 
 def _scales(family: Family) -> tuple[float, ...]:
-    # The scale of a sum is that of the labels, which is at its best anyway.
+    # The scale of a sum is optimised in closed form.
     return (1.0,) if family.pair_feature in SUMS else SCALES
 
 
@@ -108,7 +108,7 @@ def _start(family: Family, d: int, scale: float, noise: float) -> KernelSum:
 
 
 def best_of(found: Mapping[Family, Found], families: Sequence[Family] | None = None) -> Found:
-    """The one of largest evidence."""
+    """The kernel of largest evidence."""
     return max((found[f] for f in families or found if f in found), key=lambda one: one.evidence)
 
 
@@ -123,7 +123,7 @@ def search(
     *,
     known: bool,
 ) -> list[Found]:
-    """Kernels from the simplest to the richest.
+    """Kernels from the simplest to the most complex.
 
     tied : the best kernels with one bandwidth; known : whether they were found on these rows.
     """
@@ -133,7 +133,7 @@ def search(
         if not known:
             lead = learn(rows, lead.kernel, effort.race // 2, effort, TIED)
         start = retied(lead.kernel, rows.d)
-        # From the valley where all is noise no relevance can be seen.
+        # If everything is explained as noise, relevances have no gradient.
         start = replace(start, log_noise=min(start.log_noise, 0.0))
         return lead, learn(rows, start, effort.race, effort, RELEVANT)
 
@@ -165,7 +165,7 @@ def _best_sister(
 
 
 def grow(rows: PackedRows, best: Found, candidates: Sequence[Term], effort: Effort) -> list[Found]:
-    """Add the kernel that promises most, while evidence gains enough."""
+    """Add the most promising kernel while the evidence rises enough."""
     path: list[Found] = []
     while len(best.kernel.terms) < effort.max_terms:
         starts = _promising(rows, best.kernel, candidates, effort)

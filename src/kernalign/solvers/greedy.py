@@ -35,7 +35,7 @@ from kernalign.kernels import FamilyMember, SearchSpace
 from kernalign.solvers.callback import Callback, asked_to_stop
 from kernalign.solvers.inner_search import Found, Penalty, maximise
 
-#: Weights below this share of the largest are dropped: the alignment cannot tell.
+#: Weights below this share of the largest are dropped: they do not affect the alignment.
 NEGLIGIBLE = 1e-8
 
 
@@ -58,7 +58,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Combination:
-    """sum_t weights_t kernels_t, normalised, and how it came about.
+    """sum_t weights_t kernels_t, normalised, and its history.
 
     kernels, weights : those with positive weight.
     atoms : every kernel (family, z) that the search found, in order.
@@ -82,12 +82,12 @@ def continuous_alignment(
 ) -> Combination:
     """Run the algorithm on the rows and families of `sums`.
 
-    warm : kernels (family, z) that a similar problem chose, to start the t-th search from.
+    warm : kernels (family, z) of a similar problem, from which the t-th search starts.
     """
     path = alignment_growth(sums, settings)
     search_values = grow(path, spaces, settings, warm) if sums.target.norm > 0 else []
     atoms = list(sums.atoms)
-    # The searches may have seen interpolated sums; the weights never do.
+    # Searches may use interpolated sums, but weights are computed from exact ones.
     sums.refine()
     weights, history = replay(sums, search_values, settings)
     weights, aligned = normalised(weights, sums)
@@ -114,15 +114,15 @@ def grow(
     settings: Settings,
     warm: Sequence[tuple[int, Array]] = (),
 ) -> list[float]:
-    """Choose kernels one after the other; returns the value of each search.
+    """Add kernels one at a time; returns the value of each search.
 
-    warm : kernels (family, z) that a similar problem chose, to start the t-th search from.
+    warm : kernels (family, z) of a similar problem, from which the t-th search starts.
     """
     check_needs("The greedy loop", path, GROWTH)
     search_values: list[float] = []
     while len(path.atoms) < settings.T:
         before = -np.inf if path.empty else path.value()
-        # 1. P, or the criterion of a kernel by itself.   2. sigma*.
+        # 1. P, or the criterion of a single kernel.   2. sigma*.
         objective = path.objective("step" if path.empty else settings.selection)
         known = warm[len(path.atoms) : len(path.atoms) + 1]
         family, found = best_of_families(objective, path, spaces, settings, known)
@@ -143,10 +143,10 @@ def best_of_families(
     settings: Settings,
     warm: Sequence[tuple[int, Array]] = (),
 ) -> tuple[int, Found]:
-    """The best kernel of any family; starts include the kernels already chosen."""
+    """The best kernel of any family; searches also start from the kernels already added."""
     results = []
     for f, space in enumerate(spaces):
-        # A kernel from a similar problem replaces the search from scratch.
+        # A kernel of a similar problem replaces the full search.
         known = [z for family, z in warm if family == f]
         starts = known or [z for family, z in path.atoms[-2:] if family == f]
         results.append(
@@ -165,7 +165,7 @@ def best_of_families(
 
 
 def alignment_growth(sums: PairSums, settings: Settings, *, best: bool = False) -> AlignmentGrowth:
-    """A growth by alignment from the start that is set, or from the best single kernel."""
+    """A growth by alignment from the given start, or from the best single kernel."""
     best = best or settings.start == "best"
     corrective = settings.corrective
     return AlignmentGrowth(sums, settings.eps, settings.eta_max, corrective=corrective, best=best)
@@ -184,7 +184,7 @@ def replay(
 
 
 def normalised(weights: Array, sums: PairSums) -> tuple[Array, bool]:
-    """Weights for which tr(C_n K C_n) / n = 1, and whether K is more than rounding."""
+    """Weights for which tr(C_n K C_n) / n = 1, and whether K exceeds rounding errors."""
     if not weights.any():
         return weights, False
     weights = weights / weights.max()
@@ -198,7 +198,7 @@ def normalised(weights: Array, sums: PairSums) -> tuple[Array, bool]:
 def _best_single(
     sums: PairSums, spaces: Sequence[SearchSpace], settings: Settings
 ) -> tuple[int, Array]:
-    """The kernel with the largest alignment by itself, or one from the middle of the range."""
+    """The single kernel of largest alignment, or one from the middle of the range."""
     if sums.target.norm > 0:
         path = alignment_growth(sums, settings, best=True)
         path.atoms += sums.atoms

@@ -3,14 +3,14 @@
 1. start from the kernel with the largest y'G(sigma)y (or five spread over the box)
 2. c = (K + rho I)^-1 y, S = y'c
 3. sigma = argmax c'G(sigma)c =: m;  gap = delta / (S + delta), delta = m - c'Kc
-4. stop when gap <= tol, or S fell by a share below tol_fun, or after max_iter iterations
+4. stop if gap <= tol, or S fell by less than the share tol_fun, or after max_iter iterations
 5. lambda = argmin_{0 <= lambda <= 1} S((1 - lambda) K + lambda G(sigma))
 6. K <- (1 - lambda) K + lambda G(sigma)
-7. (corrective) all weights anew
+7. (corrective) optimise all weights
 
-`greedy.grow` runs the same steps on a `RiskGrowth`, without certificates: there the value after a
-step decides whether to go on. Here the search itself says how far the mixture is from the best of
-the whole hull, so it comes before the decision, and no step follows a good certificate.
+`greedy.grow` runs the same steps on a `RiskGrowth` without certificates, and stops by the value
+after a step. Here the search bounds the distance of the mixture from the optimum over the hull. It
+therefore comes before the stopping test, and no step is made after a good certificate.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from kernalign.solvers.callback import Callback, asked_to_stop
 from kernalign.solvers.hull_search import Atom, Candidate, HullSearch, RiskSettings
 from kernalign.solvers.hull_weights import best_risk_weights
 
-#: Kernels whose parameters differ by less than this share are one.
+#: Kernels whose parameters differ by less than this share are merged.
 SAME = 1e-4
 #: Kernels of a warm start are merged within this share of the family's unit in z.
 CLUSTER = 0.03
-#: A kernel counts when its weight is above this share of the largest.
+#: A kernel is counted if its weight is above this share of the largest.
 COUNTED = 1e-3
-#: Times as many starts where a search without certificate is to confirm that nothing is left.
+#: Factor of the number of starts when a search without certificate confirms convergence.
 CERTIFYING = 4
-#: Iterations over which S must fall by tol_fun. With optimal weights a kernel next to another may
-#: lower S by very little while one elsewhere is still missing.
+#: Iterations over which S must fall by tol_fun. With optimal weights, a kernel close to another one
+#: may lower S by very little although a distant one is still missing.
 PATIENCE = 5
 #: The line search leaves at most the square of this share of S.
 LINE_TOL = 1e-4
@@ -47,7 +47,7 @@ LINE_TOL = 1e-4
 
 @dataclass
 class Descent:
-    """Where a descent ended: the mixture, and one record per iteration."""
+    """Result of a descent: the mixture, and one record per iteration."""
 
     atoms: list[Atom]
     gap: float = np.inf
@@ -60,7 +60,7 @@ def descend(
     warm: Sequence[Atom] = (),
     callback: Callback | None = None,
 ) -> Descent:
-    """Minimise S from K = 0, or from the mixture that a similar problem found."""
+    """Minimise S from K = 0, or from the mixture of a similar problem."""
     settings = search.settings
     path = RiskGrowth(search, risk, warm)
     state = Descent([])
@@ -69,7 +69,7 @@ def descend(
         found = search.best(risk.c, path.mixture)
         state.gap = risk.gap(found.upper)
         if state.gap <= settings.tol and search.doubtful:
-            # A certificate is as good as the search behind it.
+            # A certificate is only as good as its search.
             again = search.best(risk.c, path.mixture, CERTIFYING)
             found = max(found, again, key=lambda candidate: candidate.upper)
             state.gap = risk.gap(found.upper)
@@ -81,7 +81,7 @@ def descend(
             record["stop"] = "callback"
         if record["stop"] is not None:
             break
-        # 5. Line search.   6. New weights.   7. All weights anew.
+        # 5. Line search.   6. New weights.   7. Optimise all weights.
         record["lambda"] = path.move(found)
     return replace(state, atoms=path.mixture)
 
@@ -104,7 +104,7 @@ class RiskGrowth(Growth):
         return -self.risk.value
 
     def objective(self, by: str) -> Objective:
-        """c'G(sigma)c, the slope of -S, however the next kernel is to be chosen."""
+        """c'G(sigma)c, the slope of -S, for both ways to select the next kernel."""
         return FormObjective()
 
     def probe(self, objective: Objective, family: int) -> Probe:
@@ -114,11 +114,11 @@ class RiskGrowth(Growth):
         self.move(Candidate(family, z, self.search.forms[family].gram(z), np.inf))
 
     def move(self, found: Candidate) -> float:
-        """K <- (1 - lambda) K + lambda G with the best lambda; (corrective) all weights anew."""
+        """K <- (1 - lambda) K + lambda G with the best lambda, then step 7."""
         corrective = self.search.settings.corrective
         atom, gram = _merged(self.search, self.mixture, found)
         if corrective:
-            # The line search overwrites what it is given.
+            # The line search overwrites its argument.
             atom.gram, gram = gram, gram.copy()
         step = self.risk.step_towards(gram, LINE_TOL)
         if all(atom is not known for known in self.mixture):
@@ -165,8 +165,8 @@ def _start(search: HullSearch, risk: RegularisedRisk, warm: Sequence[Atom]) -> l
 def _clusters(search: HullSearch, atoms: Sequence[Atom]) -> list[Atom]:
     """The mixture with neighbouring kernels merged at their mean.
 
-    A greedy descent leaves dozens of kernels around each peak; along a path they would add up. S
-    hardly feels it: mostly it falls.
+    A greedy descent leaves dozens of kernels around each peak, which would accumulate along a path.
+    Merging hardly changes S; usually S falls.
     """
     merged = []
     left = sorted(atoms, key=lambda atom: -atom.weight)
@@ -185,7 +185,7 @@ def _clusters(search: HullSearch, atoms: Sequence[Atom]) -> list[Atom]:
 
 
 def _reason(state: Descent, settings: RiskSettings) -> str | None:
-    """Why to stop, if at all."""
+    """The reason to stop, or None."""
     if state.gap <= settings.tol:
         return "tol"
     S = [record["objective"] for record in state.history]
@@ -196,7 +196,7 @@ def _reason(state: Descent, settings: RiskSettings) -> str | None:
 
 
 def _record(t: int, path: RiskGrowth, gap: float, found: Candidate) -> dict[str, Any]:
-    """What `history_` and a callback are told of the mixture before the t-th step."""
+    """The record of the mixture before the t-th step, for `history_` and callbacks."""
     kernel = path.search.kernel(found)
     weights = np.array([atom.weight for atom in path.mixture])
     return {
@@ -212,13 +212,13 @@ def _record(t: int, path: RiskGrowth, gap: float, found: Candidate) -> dict[str,
 
 
 def _merged(search: HullSearch, atoms: Sequence[Atom], found: Candidate) -> tuple[Atom, Array]:
-    """The atom to move to and its Gram matrix: an existing one where the two hardly differ."""
+    """The atom to move to and its Gram matrix: an existing one if the two hardly differ."""
     family = search.families[found.family]
     alike = [atom for atom in atoms if atom.family == found.family]
     if alike:
         sigma = family.from_search(found.z)
         others = np.stack([family.from_search(atom.z) for atom in alike])
-        # isclose knows that an infinite bandwidth is close to nothing but itself.
+        # isclose treats an infinite bandwidth as close only to itself.
         same = np.isclose(others, sigma, rtol=SAME, atol=0.0)
         for k in np.flatnonzero(same.all(axis=1))[:1]:
             gram = alike[k].gram
@@ -227,7 +227,7 @@ def _merged(search: HullSearch, atoms: Sequence[Atom], found: Candidate) -> tupl
 
 
 def _reweighted(risk: RegularisedRisk, atoms: list[Atom], tol: float) -> list[Atom]:
-    """7. The best weights of these kernels; those without weight are dropped."""
+    """7. The best weights of these kernels; kernels with zero weight are dropped."""
     grams = [atom.gram for atom in atoms if atom.gram is not None]
     w = best_risk_weights(risk, grams, np.array([atom.weight for atom in atoms]), 0.1 * tol)
     for atom, weight in zip(atoms, w, strict=True):

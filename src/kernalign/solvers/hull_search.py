@@ -1,7 +1,7 @@
 """The search of `hull`: the kernel with the largest c'G(sigma)c of several families.
 
-By scan and refinement or by quasi-Newton from several starts; or with a certificate, where the
-families allow it.
+The search is a scan with refinement, quasi-Newton from several starts, or, if the families allow
+it, a certified one.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from kernalign.kernels import Family, FamilyMember, SearchSpace
 from kernalign.solvers.dc_search import certified_search
 from kernalign.solvers.inner_search import maximise
 
-#: Points of the scan that are mixed for a search over several parameters.
+#: Number of scan points that are mixed in a search over several parameters.
 MIXED = 24
-#: Kernels of the start "spread".
+#: Number of kernels of the start "spread".
 SPREAD = 5
-#: Certificates of the inner search are at least this tight, and pairs gathered down to this tol.
+#: Tolerance of the certificates of the inner search; pairs are gathered down to this tol.
 SEARCH_TOL = 1e-4
 
 
 @dataclass(frozen=True)
 class RiskSettings:
-    """How to descend; the names are those of `ContinuousRisk`."""
+    """Settings of the descent; the names are those of `ContinuousRisk`."""
 
     solver: str = "gradient"
     start: str = "best"
@@ -40,7 +40,7 @@ class RiskSettings:
 
 @dataclass
 class Atom:
-    """One kernel of the mixture, its weight, and its Gram matrix where that is needed again."""
+    """One kernel of the mixture, its weight, and its Gram matrix if that is needed again."""
 
     family: int
     z: Array
@@ -50,9 +50,9 @@ class Atom:
 
 @dataclass(frozen=True)
 class Candidate:
-    """The kernel that a search found.
+    """Result of a search.
 
-    gram : G there;  upper : no kernel has c'Gc above this, as far as the search can tell.
+    gram : G of the kernel;  upper : an upper bound of c'Gc, as far as the search can tell.
     """
 
     family: int
@@ -62,7 +62,7 @@ class Candidate:
 
 
 class HullSearch:
-    """argmax c'G(sigma)c over several families on given rows; what rows determine is kept."""
+    """argmax c'G(sigma)c over several families on given rows; quantities of the rows are kept."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class HullSearch:
 
     @property
     def doubtful(self) -> bool:
-        """Whether a search may well miss the largest c'Gc: several parameters, no certificate."""
+        """Whether a search may miss the largest c'Gc: several parameters, no certificate."""
         return self._certified is None and any(space.p > 1 for space in self.spaces)
 
     def best(self, c: Array, atoms: Sequence[Atom], effort: int = 1) -> Candidate:
@@ -104,14 +104,14 @@ class HullSearch:
         best = int(np.argmax(values))
         z = found[best][0]
         gram = self.forms[best].gram(z)
-        # Gathered pairs may err in the eighth digit; the Gram matrix is at hand anyway.
+        # Gathered pairs are accurate to eight digits; the Gram matrix is exact.
         value = float(np.vdot(c, gram @ c))
         return Candidate(best, z, gram, max(value, *(upper for _, _, upper in found)))
 
     def _best_of_family(
         self, f: int, c: Array, known: Sequence[Array], effort: int
     ) -> tuple[Array, float, float]:
-        """z, its value, and an upper bound (-inf where the search has none)."""
+        """z, its value, and an upper bound (-inf if the search has none)."""
         if self._certified is not None:
             tol = min(SEARCH_TOL, self.settings.tol / 10)
             certified = self._certified[f].maximise(c, known[-1:], max(tol, 1e-12))
@@ -119,7 +119,7 @@ class HullSearch:
         form = self.forms[f].of(c)
         starts, n_starts = list(known), self.settings.n_starts * effort
         if self.spaces[f].p > 1:
-            # Every start is a local search; the best kernel of the model is worth one more.
+            # Every start is a local search; add one from the best kernel of the model.
             starts = [max(known, key=form.value)] if known else []
             n_starts += len(starts)
             starts += self._mixed_starts(f, form, n_starts - len(starts) - effort, effort)
@@ -127,9 +127,9 @@ class HullSearch:
         return found.z, found.value, -np.inf
 
     def _mixed_starts(self, f: int, form: QuadraticForm, number: int, effort: int) -> list[Array]:
-        """Points that take each coordinate from another point of the scan, the best of many.
+        """The best of many points that take each coordinate from another point of the scan.
 
-        The scan itself has one bandwidth for all features: no start to find that only some matter.
+        The scan itself has one bandwidth for all features, and cannot find irrelevant features.
         """
         scan = self.spaces[f].scan
         rows = self._rng.integers(0, len(scan), (MIXED * effort, scan.shape[1]))

@@ -15,20 +15,20 @@ from scipy.optimize import nnls
 from kernalign._typing import Array
 from kernalign.criteria.risk import RegularisedRisk
 
-#: Kernels of less weight are dropped.
+#: Kernels with a smaller weight are dropped.
 NEGLIGIBLE = 1e-8
-#: Newton steps at most, and halvings of one of them.
+#: Maximum number of Newton steps, and of halvings of a step.
 STEPS, HALVINGS = 50, 30
-#: Ridge of the Newton system, which near-duplicate kernels make singular, in traces.
+#: Ridge of the Newton system, in traces; near-duplicate kernels make the system singular.
 RIDGE = 1e-10
-#: Weight of the row that says that the weights sum to one.
+#: Weight of the equation that the weights sum to one.
 HEAVY = 1e3
 
 
 def best_risk_weights(
     risk: RegularisedRisk, grams: Sequence[Array], w: Array, tol: float = 1e-6
 ) -> Array:
-    """Weights whose S is least, up to about tol S, from w on; `risk` is left at their mixture.
+    """Weights that minimise S to about tol S, started from w; `risk` is set to their mixture.
 
     Newton's method; the quadratic model is minimised over the simplex by non-negative least
     squares.
@@ -71,7 +71,7 @@ def _model_minimum(H: Array, gain: Array, w: Array) -> Array:
 def _backtrack(
     risk: RegularisedRisk, grams: Sequence[Array], w: Array, direction: Array, slope: float
 ) -> float:
-    """The first step of 1, 1/2, 1/4.. along which S falls in proportion; `risk` is left there."""
+    """The first step of 1, 1/2, 1/4.. with a sufficient decrease of S; `risk` is set there."""
     S, step = risk.value, 1.0
     for _ in range(HALVINGS):
         risk.set(_mixture(grams, w + step * direction))

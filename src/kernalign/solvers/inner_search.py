@@ -1,7 +1,8 @@
 """The inner search: argmax over a family of an objective of <E, K> and |K_c|^2.
 
-One parameter: a scan fine enough not to miss a basin, then refinement around the best points:
-global up to the scan's step. Several: bounded quasi-Newton from several starts.
+One parameter: a scan that is fine enough not to miss a basin, then refinement of the best points.
+The result is global up to the step of the scan. Several parameters: bounded quasi-Newton from
+several starts.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from kernalign.criteria.growth import Objective
 from kernalign.gram import Probe
 from kernalign.kernels import SearchSpace
 
-#: Local maxima of a scan that are refined.
+#: Number of local maxima of a scan that are refined.
 REFINED = 3
 #: Relative accuracy of one parameter, as a share of the scan's step.
 ACCURACY = 1e-4
-#: Iterations of one quasi-Newton run.
+#: Maximum number of iterations of one quasi-Newton run.
 ITERATIONS = 100
-#: Relative gain, and slope in units of the objective, at which a run ends.
+#: A run ends at this relative gain, or at this slope relative to the objective.
 FLAT = 1e-6
 
 
@@ -52,8 +53,8 @@ def maximise(
     """The best member of one family.
 
     starts : points to start from, such as the kernels already in the model.
-    scan : with several parameters, whether the best points of the scan join them.
-    n_starts : with several parameters, how many of all these, the best first, to start from.
+    scan : with several parameters, whether to start from the best points of the scan too.
+    n_starts : with several parameters, the number of starts; the best points are used.
     """
     if space.p == 1 and penalty is None:
         return _scan_and_refine(objective, probe, space, starts)
@@ -88,7 +89,7 @@ def _scan_and_refine(
 
 
 def _finite(value: float) -> float:
-    """A value to maximise: what is no number is never the best."""
+    """A value to maximise; NaN becomes -inf."""
     return value if np.isfinite(value) else -np.inf
 
 
@@ -125,17 +126,17 @@ def _multi_start(
     candidates = [np.clip(s, space.lower, space.upper) for s in starts]
     if scan or not candidates:
         scanned = np.array([_finite(value_of(z)) for z in space.scan])
-        # Neighbours in an ordered scan lie in one basin: one start for each local maximum.
+        # Neighbours in an ordered scan share a basin: one start per local maximum.
         peaks = _local_maxima(scanned) if space.ordered else np.argsort(-scanned, kind="stable")
         candidates += [space.scan[i] for i in peaks[:n_starts]] or [space.scan[0]]
     values = [_finite(value_of(z)) for z in candidates]
     best = np.argsort(-np.array(values), kind="stable")[:n_starts]
     candidates, values = [candidates[i] for i in best], [values[i] for i in best]
     found = Found(candidates[0], values[0])
-    # Absolute tolerances of the quasi-Newton search need an objective of size one.
+    # The absolute tolerances of the quasi-Newton search assume an objective of size one.
     size = np.abs([v for v in values if np.isfinite(v)]).max(initial=0.0) or 1.0
 
-    # Under a penalty on sigma no parameter is zero, and the logarithm of z conditions it best.
+    # With a penalty on sigma no parameter is zero, and log z is the best conditioned coordinate.
     logarithmic = penalty is not None
     to_u = np.log if logarithmic else (lambda z: z / space.unit)
     from_u = np.exp if logarithmic else (lambda u: u * space.unit)
