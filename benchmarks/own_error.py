@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from sklearn.kernel_ridge import KernelRidge
 
 from benchmarks._row import Row
-from kernalign import Gaussian, KernelClassifier, KernelRegressor, UniformWeights
+from kernalign import (
+    AlignmentWarning,
+    ContinuousAlignment,
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    Sampled,
+    UniformWeights,
+)
+from kernalign.criteria.interval import held_out_alignment
+from kernalign.gram.labels import label_target
 
 #: Rows of the noise, its columns, and the kernels that are chosen from.
 ROWS, COLUMNS, CANDIDATES = 100, 20, 100
@@ -76,10 +87,28 @@ def covered(kind: str, seed: int) -> bool:
     return bool(low <= error <= high)
 
 
+def sampled_covers(labels: str, seed: int) -> bool:
+    """Whether the interval of `Sampled` holds the alignment on new rows of the kernel it learned.
+
+    From 200 of 400 rows; labels : "noise" or "signal".
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400 + NEW, 3))
+    noise = rng.normal(size=len(X))
+    y = ((X[:, 0] * X[:, 1] + 0.5 * noise if labels == "signal" else noise) > 0).astype(int)
+    learner = ContinuousAlignment(Gaussian(ard=seed % 2 == 1), max_iter=3)
+    sampled = Sampled(learner, tol=1, min_rows=200, max_rows=200).fit(X[:400], y[:400])
+    low, high = sampled.samples_[-1]["interval"]
+    target = label_target(y[400:], np.ones(NEW))
+    alignment, _ = held_out_alignment(sampled.kernel_, X[400:], target)
+    return bool(low <= alignment <= high)
+
+
 def run(given: Sequence[str] = ()) -> Iterator[Row]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks own_error", description=__doc__)
     parser.add_argument("--problems", type=int, default=200, help="of each kind")
     parser.add_argument("--noise", type=int, default=100, help="samples of noise")
+    parser.add_argument("--samples", type=int, default=200, help="fits of Sampled")
     options = parser.parse_args(list(given))
     errors = 100 * np.array([noise_error(seed) for seed in range(options.noise)])
     measured = f"{errors.mean():.1f} +- {errors.std() / np.sqrt(len(errors)):.1f} %"
@@ -87,4 +116,10 @@ def run(given: Sequence[str] = ()) -> Iterator[Row]:
     for kind in ("classes", "numbers"):
         share = 100 * np.mean([covered(kind, seed) for seed in range(options.problems)])
         what = f"coverage of cv_error_interval_, {options.problems} problems of {kind}"
+        yield Row(what, f"{share:.1f} %", "92-98 %", "94-96 %")
+    for labels in ("noise", "signal"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AlignmentWarning)
+            share = 100 * np.mean([sampled_covers(labels, s) for s in range(options.samples)])
+        what = f"coverage of the interval of Sampled, {options.samples} samples of {labels}"
         yield Row(what, f"{share:.1f} %", "92-98 %", "94-96 %")

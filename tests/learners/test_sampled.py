@@ -71,6 +71,26 @@ def test_interval_covers_the_alignment_on_all_rows():
     assert covered >= 8
 
 
+def test_interval_knows_that_the_kernel_was_learned_from_its_sample():
+    """The alignment with labels without meaning is zero, whatever the sample shows."""
+    covered = 0
+    ard = ContinuousAlignment(Gaussian(ard=True), max_iter=1)
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, y = rng.standard_normal((160, 4)), rng.integers(0, 2, 160)
+        learner = Sampled(ard, tol=1, min_rows=80, max_rows=80).fit(X, y)
+        low, high = learner.samples_[-1]["interval"]
+        covered += low <= 0 <= high
+        assert learner.alignment_ > 0.05
+    assert covered >= 8
+
+
+def test_few_rows_outside_the_sample_tell_nothing():
+    X, y = problem(110)
+    learner = Sampled(tol=1, min_rows=100, max_rows=100).fit(X, y)
+    assert learner.samples_[-1]["interval"] == (-1, 1)
+
+
 def test_all_rows_are_no_sample():
     X, y = problem(300)
     learner = Sampled(tol=0, min_rows=100, max_rows=300).fit(X, y)

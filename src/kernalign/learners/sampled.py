@@ -14,7 +14,7 @@ from sklearn.base import clone
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_number
 from kernalign._warnings import AlignmentWarning, SampleWarning, find_stack_level
-from kernalign.criteria.interval import alignment_error
+from kernalign.criteria.interval import held_out_alignment
 from kernalign.gram import Target
 from kernalign.gram.centring import centred_cosine
 from kernalign.gram.dictionary import dictionary_products
@@ -26,6 +26,8 @@ from kernalign.rows import as_rows
 
 #: Number of rows on which two kernels are compared.
 COMPARED_ROWS = 1000
+#: Fewer rows outside the sample tell nothing of the alignment.
+FEWEST_ROWS = 20
 
 
 class Sampled(Learner):
@@ -35,6 +37,9 @@ class Sampled(Learner):
     for the kernel's alignment on the underlying distribution is at most `tol`. Second, the kernel
     differs from the one learned on the previous sample by at most `tol` (one minus the centred
     alignment of the two). Classes are sampled in proportion.
+
+    A kernel fits the noise of the rows that it was learned from, so the interval is computed on as
+    many other rows. If the sample holds all rows, the interval is their alignment, of zero width.
 
     Parameters
     ----------
@@ -64,9 +69,10 @@ class Sampled(Learner):
         Whether `learner_` converged on a sample that was large enough.
     history_ : list of dict
         The iterations of the last fit, each with `rows`, the size of its sample, and `interval`,
-        the confidence interval of the final kernel's alignment.
+        the confidence interval of the final kernel's alignment on other rows.
     samples_ : list of dict
-        One record per sample: rows, alignment, interval, change of the kernel.
+        One record per sample: rows, alignment on the sample, interval for the alignment on other
+        rows, change of the kernel.
     rows_ : array
         The last sample, as positions among the rows of positive weight.
     learner_ : Learner
@@ -123,16 +129,17 @@ class Sampled(Learner):
         kernel: LearnedKernel | None = None
         while True:
             rows = np.sort(order[:size])
-            sample, some = as_rows(X).take(rows), target.rows(rows)
+            # Rows elsewhere are read once: the sample, and as many others.
+            both = np.sort(order[: 2 * size])
+            taken, own = as_rows(X).take(both), np.isin(both, rows)
+            sample, some = taken[own], target.rows(rows)
             with warnings.catch_warnings():
                 if size < largest:
                     # A larger sample may find an aligned kernel.
                     warnings.simplefilter("ignore", AlignmentWarning)
                 fitted = clone(learner).fit_target(sample, some, feature_names)
-            half = 0.0
-            if size < len(X):
-                quantile = norm.ppf((1 + float(self.confidence)) / 2)
-                half = quantile * alignment_error(fitted.kernel_, sample, some)
+            low, high = self._interval(fitted, taken[~own], target.rows(both[~own]))
+            half = (high - low) / 2
             change = np.inf
             if kernel is not None:
                 compared = np.searchsorted(rows, order[: min(size, COMPARED_ROWS)])
@@ -144,7 +151,7 @@ class Sampled(Learner):
                 {
                     "rows": size,
                     "alignment": aligned,
-                    "interval": (aligned - half, aligned + half),
+                    "interval": (low, high),
                     "change": change,
                 }
             )
@@ -178,6 +185,16 @@ class Sampled(Learner):
             weights=fitted.weights_,
             extra=extra,
         )
+
+    def _interval(self, fitted: Learner, X: Array, target: Target) -> tuple[float, float]:
+        """For the alignment on the distribution, from rows X that the kernel has not seen."""
+        if not len(X):
+            return fitted.alignment_, fitted.alignment_
+        if len(X) < FEWEST_ROWS:
+            return -1.0, 1.0
+        alignment, error = held_out_alignment(fitted.kernel_, X, target)
+        half = float(norm.ppf((1 + float(self.confidence)) / 2)) * error
+        return max(alignment - half, -1.0), min(alignment + half, 1.0)
 
     def _warn(self, size: int, half: float, change: float, single: bool) -> None:
         if single and half <= self.tol:
