@@ -278,7 +278,7 @@ def test_a_bootstrap_may_choose(monkeypatch):
 def test_few_rows_have_all_folds():
     X, y, *_ = classes(100)
     model = KernelClassifier(KERNELS, solver="nystroem", C=[1.0, 2.0]).fit(X, y)
-    folds = StratifiedKFold(5).split(X, y)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0).split(X, y)
     given = KernelClassifier(KERNELS, solver="nystroem", C=[1.0, 2.0], cv=list(folds)).fit(X, y)
     np.testing.assert_array_equal(model.cv_results_["error"], given.cv_results_["error"])
 
