@@ -129,3 +129,9 @@ def test_the_spread_is_that_of_the_weighted_rows():
     seen = Seen.of(X, weight.astype(float))
     np.testing.assert_allclose(seen.spread, np.repeat(X, weight, axis=0).std(axis=0), atol=1e-12)
     assert seen.n_rows == 60
+
+
+def test_a_model_is_shown_in_one_line():
+    X, _, seen = problem()
+    model = DualModel(np.ones(len(X)), 0.0).on_rows(KERNEL, X, seen)
+    assert repr(model) == f"<KernelModel learned from 60 rows: {KERNEL!r}>"

@@ -116,7 +116,7 @@ def votes(pairs: Array, n_classes: int) -> Array:
     return won + margin / (3 * (np.abs(margin) + 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Model(ABC):
     """f(x) of a trained machine.
 
@@ -135,6 +135,9 @@ class Model(ABC):
     @abstractmethod
     def block(self, X: Array, rows: slice) -> Array:
         """f of some rows of X."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} learned from {self.n_rows} rows: {self.kernel!r}>"
 
     @property
     def n_rows(self) -> int:
@@ -157,7 +160,7 @@ class Model(ABC):
         return np.concatenate(parts)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RowsModel(Model):
     """A model that compares x with rows that it keeps.
 
@@ -194,7 +197,7 @@ class RowsModel(Model):
         return self.from_gram(on_rows.combine(self.kernel.weights))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelModel(RowsModel):
     """f(x) = k(x, rows) coefficients + intercept: (m,) and a number, or (m, c) and (c,)."""
 
@@ -205,7 +208,7 @@ class KernelModel(RowsModel):
         return K @ self.coefficients + self.intercept
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PairwiseModel(RowsModel):
     """f(x) = votes of k(x, rows) coefficients + intercept: see `PairwiseDual`."""
 
@@ -217,7 +220,7 @@ class PairwiseModel(RowsModel):
         return votes(K @ self.coefficients + self.intercept, self.n_classes)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KernelValues(RowsModel):
     """f(x) = k(x, rows) itself."""
 
@@ -225,7 +228,7 @@ class KernelValues(RowsModel):
         return K
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GivenMachineModel(RowsModel):
     """f(x) = machine(k(x, training rows)), kernel values that it does not use being zero.
 
@@ -245,7 +248,7 @@ class GivenMachineModel(RowsModel):
         return self.machine.predict(full)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FeatureModel(Model):
     """f(x) = phi(x) coefficients + intercept, on explicit features: (r,) and a number, or (r, c)
     and (c,)."""
