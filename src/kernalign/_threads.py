@@ -8,7 +8,7 @@ threadpoolctl and joblib are respected.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
+Own = TypeVar("Own")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -151,6 +152,48 @@ def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list
         finally:
             for future in futures:
                 future.cancel()
+
+
+def map_ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """function(item) in order, as many at a time as there are threads, for a caller who may stop
+    before the last."""
+    size = active_threads()
+    for start in range(0, len(items), size):
+        yield from map_tasks(function, items[start : start + size])
+
+
+def map_beside(
+    own: Callable[[], Own], function: Callable[[Item], Result], items: Sequence[Item]
+) -> tuple[Own, list[Result]]:
+    """own(), and function(item) of independent items, in order, for which the threads that own()
+    leaves idle are used.
+
+    own() runs in the calling thread and may use `map_rows` and `map_tasks`.
+    """
+    with blocks_in_threads() as (pool, threads):
+        if pool is None or not items:
+            return own(), [function(item) for item in items]
+        config, waiting = get_config(), deque(enumerate(items))
+        found: dict[int, Result] = {}
+
+        def take() -> None:
+            while True:
+                try:
+                    place, item = waiting.popleft()
+                except IndexError:
+                    return
+                found[place] = copy_context().run(_in_one_thread, function, item, config)
+
+        with ThreadPoolExecutor(threads - 1) as others:
+            futures = [others.submit(copy_context().run, take) for _ in range(threads - 1)]
+            try:
+                mine = own()
+                take()
+                for future in futures:
+                    future.result()
+            finally:
+                waiting.clear()
+        return mine, [found[place] for place in range(len(items))]
 
 
 def _in_one_thread(

@@ -11,6 +11,8 @@ from threadpoolctl import threadpool_limits
 from kernalign._threads import (
     active_threads,
     blocks_in_threads,
+    map_ahead,
+    map_beside,
     map_rows,
     map_tasks,
     thread_count,
@@ -150,6 +152,58 @@ def test_errors_in_a_task_reach_the_caller(threads):
         with pytest.raises(ArithmeticError, match="task 1"):
             map_tasks(fail, range(3))
         assert thread_count() == threads
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_items_run_beside_a_task_that_has_the_pool(threads):
+    inside = []
+
+    def own():
+        inside.append(active_threads())
+        return map_tasks(lambda item: item + 1, range(3))
+
+    def item(number):
+        inside.append(active_threads())
+        return 2 * number
+
+    with threadpool_limits(threads, user_api="blas"):
+        assert map_beside(own, item, range(5)) == ([1, 2, 3], [0, 2, 4, 6, 8])
+        assert map_beside(own, item, ()) == ([1, 2, 3], [])
+        assert thread_count() == threads
+    assert sorted(inside) == [1] * 5 + [threads] * 2 if threads > 1 else set(inside) == {1}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("culprit", ["own", "item"])
+def test_errors_beside_reach_the_caller_and_stop_the_rest(threads, culprit):
+    def own():
+        if culprit == "own":
+            raise ZeroDivisionError
+        return 1
+
+    def item(number):
+        if culprit == "item" and number == 1:
+            raise ZeroDivisionError
+        return number
+
+    with threadpool_limits(threads, user_api="blas"):
+        with pytest.raises(ZeroDivisionError):
+            map_beside(own, item, range(4))
+        assert thread_count() == threads
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_caller_who_stops_early_wastes_less_than_a_round(threads):
+    done = []
+
+    def square(number):
+        done.append(number)
+        return number**2
+
+    with threadpool_limits(threads, user_api="blas"):
+        found = map_ahead(square, range(6))
+        assert [next(found) for _ in range(3)] == [0, 1, 4]
+    assert sorted(done) == list(range(4 if threads == 2 else 3))
 
 
 def test_limits_are_restored_after_overlapping_use_in_several_threads():

@@ -17,10 +17,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 from scipy.optimize import minimize
 
+from kernalign import _lapack
 from kernalign._typing import Array
 from kernalign.gram.packed import SUMS, PackedRows
 from kernalign.kernels import Family, FamilyMember
@@ -112,6 +111,7 @@ class SumEvidence:
         self.strength, self.least_noise = strength, least_noise
         self.sizes = [1 if one else rows.d for one in tied]
         self.evaluations = 0
+        self._room: Array | None = None
 
     @classmethod
     def like(
@@ -156,7 +156,10 @@ class SumEvidence:
         return found
 
     def factor(self, k: KernelSum, parts: Sequence[Part]) -> tuple[Array, float]:
-        """The Cholesky factor of A, below the diagonal, and h."""
+        """The Cholesky factor of A, below the diagonal, and h.
+
+        The factor lives until the next call.
+        """
         rows = self.rows
         packed = np.zeros(len(rows.below), dtype=rows.precision)
         diagonal = np.zeros(rows.n)
@@ -166,8 +169,16 @@ class SumEvidence:
         # A linear kernel vanishes on constant columns: only noise, at any scale, is left.
         h = float(rows.w @ diagonal) / rows.total or 1.0
         diagonal += h * (CONSTANT + np.exp(k.log_noise) / rows.w)
-        A = rows.matrix(packed + rows.precision(CONSTANT * h), diagonal)
-        return cholesky(A), h
+        packed += rows.precision(CONSTANT * h)
+        if self._room is None:
+            # New memory in each of many evaluations would cost as much as the arithmetic.
+            self._room = np.empty((rows.n, rows.n), order="F")
+        added = 0.0
+        while True:
+            rows.fill(self._room, packed, diagonal + added)
+            if not _lapack.factorise(self._room):
+                return self._room, h
+            added = 10 * added or JITTER * float(np.abs(diagonal).mean())
 
     def _value(self, L: Array, q: float, h: float, k: KernelSum) -> float:
         """The criterion from the factor of A and q = tr Y'A^-1 Y."""
@@ -186,7 +197,7 @@ class SumEvidence:
         return self._value(L, self._solved(L)[1], h, k)
 
     def _solved(self, L: Array) -> tuple[Array, float]:
-        a, _ = dpotrs(L, self.rows.Y, lower=1)
+        a = _lapack.solve(L, self.rows.Y)
         return a, max(float(np.vdot(a, self.rows.Y)), MIN_QUADRATIC_FORM)
 
     def __call__(self, x: Array) -> tuple[float, Array]:
@@ -198,8 +209,7 @@ class SumEvidence:
         a, q = self._solved(L)
         value = self._value(L, q, h, k)
         # dV/dA = (A^-1 - (N/q) aa') / 2; an entry below the diagonal represents two.
-        inverse, _ = dpotri(L, lower=1, overwrite_c=1)
-        G = dsyrk(-rows.total / q, a, beta=1.0, c=inverse, lower=1, overwrite_c=1)
+        G = _lapack.add_outer(_lapack.invert(L), -rows.total / q, a)
         off, on = rows.entries(G)
         on *= 0.5
         nu, extra = np.exp(k.log_noise), 0.5 * (rows.total - rows.n)
@@ -250,9 +260,8 @@ class SumEvidence:
         """Leave-one-out predictions of the labels Y."""
         L, h = self.factor(k, self.parts(k))
         a, _ = self._solved(L)
-        inverse, _ = dpotri(L, lower=1, overwrite_c=1)
         nu = h * float(np.exp(k.log_noise))
-        return leave_one_out(self.rows.Y, a, np.diagonal(inverse), self.rows.w, nu)
+        return leave_one_out(self.rows.Y, a, _lapack.inverse_diagonal(L), self.rows.w, nu)
 
 
 def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) -> Array:
@@ -274,8 +283,8 @@ def cholesky(A: Array) -> Array:
     diagonal = A.ravel(order="K")[:: n + 1]
     added = JITTER * float(np.abs(diagonal).mean())
     while True:
-        L, failed = dpotrf(A, lower=1, clean=0, overwrite_a=0)
-        if not failed:
+        L = np.array(A, order="F")
+        if not _lapack.factorise(L):
             return L
         diagonal += added
         added *= 10

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernalign._progress import Progress, current
-from kernalign._threads import map_tasks
+from kernalign._threads import map_beside
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.folds import Split
@@ -144,22 +144,28 @@ def fit_searched(
     """
     progress = current()
     costs = _planned(progress, problem, len(folds or ()))
-    learner = clone(search).fit_target(problem.X, problem.unweighted_classes, problem.feature_names)
-    progress.tick("kernel", costs[0])
+    learner = clone(search)
     of_folds = learner.for_folds()
     probes = fold_probes(problem.X, problem.feature_names)
 
-    def run(split: Split | None) -> Trained | HeldOut:
-        # The machine on all rows and the folds are independent tasks.
-        if split is None:
-            trained = _trained(learner, problem, C)
-            progress.tick("machine", costs[1])
-            return trained
+    def searched() -> None:
+        learner.fit_target(problem.X, problem.unweighted_classes, problem.feature_names)
+        progress.tick("kernel", costs[0])
+
+    def trained_on_all() -> Trained:
+        if nested:
+            searched()
+        found = _trained(learner, problem, C)
+        progress.tick("machine", costs[1])
+        return found
+
+    def held_out(split: Split) -> HeldOut:
         train, test = split
-        rows = problem.rows(train)
-        found, learned = _as_learned(learner), None
+        rows, learned = problem.rows(train), None
         if nested:
             found = of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
+        else:
+            found = _as_learned(learner)
         solved = _machine(found, rows, C)
         if nested:
             importances = None
@@ -176,10 +182,11 @@ def fit_searched(
         progress.tick("fold", costs[-1])
         return HeldOut(np.asarray(test), outputs, deviations, learned)
 
-    trained, *held_out = map_tasks(run, [None, *(folds or ())])
-    assert isinstance(trained, Trained)
+    if not nested:
+        searched()
+    # Folds that search by themselves need nothing of the fit on all rows, nor it of them.
+    trained, parts = map_beside(trained_on_all, held_out, folds or ())
     model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
-    parts = [part for part in held_out if isinstance(part, HeldOut)]
     posterior = trained.posterior.at_rows(model.index)
     again = [part.learned for part in parts if part.learned is not None]
     stable = stability(learner.kernel_, len(learner.rows_), again, problem.X)

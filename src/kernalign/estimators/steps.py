@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cholesky
 
-from kernalign._threads import thread_count
+from kernalign._threads import blocks_in_threads, thread_count
 
 #: Seconds that `_probe` took on the machine where the costs below were measured.
 PROBE_SECONDS = 3.5e-3
@@ -43,12 +43,13 @@ class Costs:
         O(m^3), and kernel values of all rows. The hold-out set takes the place of a fold."""
         exact = cls.of(1000, d)
         search = exact.search * min(max(n / 5000, 1.0), 2.0) ** 2
-        values = 2e-8 * n * m
+        values = 2e-8 * n * m / thread_count()
         return cls(search, values / 2, 1.2 + 8e-11 * m**3 + values)
 
     def steps(self, folds: int) -> Sequence[float]:
-        """Costs in the order in which the steps start; all but the first run in parallel."""
-        return [self.search, *(c / thread_count() for c in [self.machine] + [self.fold] * folds)]
+        """Costs of the search, the machine and the folds, which run in parallel."""
+        steps = [self.search, self.machine, *[self.fold] * folds]
+        return [cost / (thread_count() if folds else 1) for cost in steps]
 
 
 def seconds_here(costs: Sequence[float]) -> float:
@@ -60,9 +61,10 @@ def _probe() -> float:
     """Mean seconds of a few products, exponentials and factorisations, measured long enough that
     other processes get their share of the processor."""
     A = np.random.default_rng(0).normal(size=(200, 200))
-    began, number = time.perf_counter(), 0
-    while time.perf_counter() - began < MEASURED_SECONDS:
-        for _ in range(3):
-            cholesky(np.exp(-(A @ A.T) / 1e3) + 200 * np.eye(200))
-        number += 1
-    return (time.perf_counter() - began) / number
+    with blocks_in_threads():
+        began, number = time.perf_counter(), 0
+        while time.perf_counter() - began < MEASURED_SECONDS:
+            for _ in range(3):
+                cholesky(np.exp(-(A @ A.T) / 1e3) + 200 * np.eye(200))
+            number += 1
+        return (time.perf_counter() - began) / number

@@ -101,13 +101,11 @@ class PackedRows:
         squares = feature == "product"
         return np.where(self.codes == 0, self.U**2, 1.0) if squares else np.ones_like(self.U)
 
-    def matrix(self, packed: Array, diagonal: Array) -> Array:
-        """The symmetric matrix with these entries; the upper triangle is undefined."""
-        A = np.empty((self.n, self.n), order="F")
+    def fill(self, A: Array, packed: Array, diagonal: Array) -> None:
+        """Write these entries to a symmetric matrix; its upper triangle is undefined."""
         memory = A.ravel(order="K")
         memory[self.below] = packed
         memory[:: self.n + 1] = diagonal
-        return A
 
     def entries(self, A: Array) -> tuple[Array, Array]:
         """Packed entries below the diagonal, and the diagonal."""

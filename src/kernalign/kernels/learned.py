@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import gen_batches
 
 from kernalign._memory import too_small, working_memory
+from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array
 from kernalign.kernels.base import FamilyMember
 from kernalign.kernels.together import KernelsOnRows
@@ -49,14 +49,23 @@ class LearnedKernel(Kernel):
         return K
 
     def _gram(self, X: Array, Z: Array | None) -> Array:
-        """k(X, Z), in blocks of rows that fit in scikit-learn's `working_memory`."""
+        """k(X, Z), in blocks of rows that fit in scikit-learn's `working_memory`, in threads."""
         columns = X if Z is None else Z
         most = rows_within_budget(len(columns))
-        if len(X) <= most:
+        if len(X) <= most and len(X) * len(columns) <= BLOCK:
             return KernelsOnRows(self.kernels, X, Z).combine(self.weights)
+        on_rows = KernelsOnRows(self.kernels, X, columns)
         K = np.empty((len(X), len(columns)))
-        for rows in gen_batches(len(X), most):
-            K[rows] = KernelsOnRows(self.kernels, X[rows], columns).combine(self.weights)
+
+        def block(rows: slice) -> None:
+            K[rows] = on_rows.combine(self.weights, rows)
+
+        size = max(1, min(most // active_threads(), BLOCK // max(len(columns), 1)))
+        for _ in map_rows(block, len(X), size):
+            pass
+        if Z is None:
+            # In a block, rounding parts a row from itself.
+            np.fill_diagonal(K, self.diag(X))
         return K
 
     def diag(self, X: Any) -> Array:
@@ -105,6 +114,8 @@ class LearnedKernel(Kernel):
         return hash((tuple(self.kernels), np.asarray(self.weights).tobytes()))
 
 
+#: Kernel values that one thread computes at a time.
+BLOCK = 2**19
 #: Maximum number of kernels shown in a notebook.
 _SHOWN = 12
 #: Number of block-sized arrays in memory at once: the Gram matrix, the block, the sum, and the

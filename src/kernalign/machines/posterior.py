@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from kernalign import _lapack
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.sum_evidence import cholesky
@@ -69,7 +69,7 @@ class Posterior:
         L : the factor; own : k(x, x) of each row; K : k(x, rows), which is overwritten.
         """
         K += self.constant
-        V = solve_triangular(L, K.T, lower=True, overwrite_b=True, check_finite=False)
+        V = _lapack.solve_half(L, K.T)
         known = np.einsum("ij,ij->j", V, V)
         of_f = np.maximum(own + self.constant - known, 0.0)
         return np.sqrt(self.scale * (of_f + self.noise))

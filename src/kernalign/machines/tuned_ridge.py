@@ -1,8 +1,8 @@
 """Kernel ridge regression that finds its own noise, with leave-one-out outputs in closed form.
 
 A = K + h (c + nu diag(1/w)) as in `criteria.sum_evidence`: the constant kernel c stands for the
-mean, h is the mean diagonal of K. One inverse gives the machine, its evidence, and the outputs for
-each row of the machine that has not seen it.
+mean, h is the mean diagonal of K. One factorisation gives the machine, its evidence, and the
+outputs for each row of the machine that has not seen it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg.lapack import dpotri, dpotrs
 
+from kernalign import _lapack
+from kernalign._threads import map_ahead
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, cholesky, leave_one_out
 from kernalign.gram import Target
@@ -70,14 +71,14 @@ def solved_ridge(K: Array, target: Target, log_noise: float) -> SolvedRidge:
     A += constant
     A.ravel(order="K")[:: n + 1] += noise / w
     L = cholesky(A)
-    a, _ = dpotrs(L, np.asfortranarray(target.centred), lower=1)
+    a = _lapack.solve(L, target.centred)
     mean = w @ target.values / N
     model = DualModel(a, mean + constant * a.sum(axis=0))
     return SolvedRidge(L, a, model, Posterior.of(a, target, noise, constant))
 
 
 def ridge_at(K: Array, target: Target, log_noise: float) -> TunedRidge:
-    """The same with all that an inverse tells of it."""
+    """The same with all that the diagonal of the inverse tells of it."""
     found = solved_ridge(K, target, log_noise)
     Y, w, N = target.centred, target.weight, target.total
     (n, c), a, noise = Y.shape, found.a, found.posterior.noise
@@ -85,8 +86,7 @@ def ridge_at(K: Array, target: Target, log_noise: float) -> TunedRidge:
     log_det = 2 * float(np.log(np.diagonal(found.L)).sum())
     repeated = float(np.log(w).sum()) + (N - n) * np.log(noise)
     evidence = -0.5 * (N * np.log(q / (N * c)) + log_det + repeated)
-    inverse, _ = dpotri(found.L, lower=1, overwrite_c=1)
-    own = np.diagonal(inverse).copy()
+    own = _lapack.inverse_diagonal(found.L)
     slope = -0.5 * (noise * float((own - N / q * (a * a).sum(axis=1)) @ (1 / w)) + N - n)
     left_out = w @ target.values / N + leave_one_out(Y, a, own, w, noise)
     return TunedRidge(log_noise, found.model, found.posterior, left_out, evidence, slope)
@@ -106,10 +106,9 @@ def tuned_ridge(
 
     steps : changes of the noise at most.
     """
-    first = ridge_at(K.copy(), target, log_noise)
     if codes is None:
-        return _up_the_evidence(K, target, first, steps)
-    return _better_classes(K, target, codes, first, steps)
+        return _up_the_evidence(K, target, log_noise, steps)
+    return _better_classes(K, target, codes, log_noise, steps)
 
 
 def class_score(left_out: Array, codes: IntArray, weight: Array) -> float:
@@ -121,15 +120,17 @@ def class_score(left_out: Array, codes: IntArray, weight: Array) -> float:
 
 
 def _better_classes(
-    K: Array, target: Target, codes: IntArray, first: TunedRidge, steps: int
+    K: Array, target: Target, codes: IntArray, log_noise: float, steps: int
 ) -> TunedRidge:
-    start = class_score(first.left_out, codes, target.weight)
+    def at(step: int) -> tuple[TunedRidge, float]:
+        found = ridge_at(K.copy(), target, float(log_noise + step * np.log(FACTOR)))
+        return found, class_score(found.left_out, codes, target.weight)
+
+    up = map_ahead(at, range(steps + 1))
+    first, start = next(up)
     best, score = first, start
-    for direction in (1, -1):
-        for step in range(1, steps + 1):
-            log_noise = first.log_noise + direction * step * np.log(FACTOR)
-            new = ridge_at(K.copy(), target, float(log_noise))
-            value = class_score(new.left_out, codes, target.weight)
+    for direction in (up, map_ahead(at, range(-1, -steps - 1, -1))):
+        for new, value in direction:
             if value > score:
                 best, score = new, value
             elif value < score - PLATEAU:
@@ -139,8 +140,8 @@ def _better_classes(
     return first
 
 
-def _up_the_evidence(K: Array, target: Target, first: TunedRidge, steps: int) -> TunedRidge:
-    seen = [first]
+def _up_the_evidence(K: Array, target: Target, log_noise: float, steps: int) -> TunedRidge:
+    seen = [ridge_at(K.copy(), target, log_noise)]
     while len(seen) < min(steps, FACTORISATIONS) and abs(seen[-1].slope) > 0.5:
         new = seen[-1]
         step = float(np.sign(new.slope)) * min(1.0, abs(new.slope) / (0.1 * target.total))

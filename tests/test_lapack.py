@@ -1,0 +1,77 @@
+"""LAPACK without Python's global lock, against numpy."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from kernalign import _lapack
+
+
+@pytest.fixture
+def matrix():
+    B = np.random.default_rng(0).normal(size=(7, 7))
+    return np.asfortranarray(B @ B.T + 7 * np.eye(7))
+
+
+def below(A):
+    return A[np.tril_indices(len(A))]
+
+
+def test_factor_inverse_and_solutions(matrix):
+    A = matrix
+    L = A.copy(order="F")
+    assert _lapack.factorise(L) == 0
+    np.testing.assert_allclose(np.tril(L), np.linalg.cholesky(A), rtol=1e-12)
+    B = np.random.default_rng(1).normal(size=(7, 3))
+    np.testing.assert_allclose(_lapack.solve(L, B), np.linalg.solve(A, B), rtol=1e-10)
+    np.testing.assert_allclose(_lapack.solve(L, B[:, 0]), np.linalg.solve(A, B[:, 0]), rtol=1e-10)
+    half = np.tril(L)
+    np.testing.assert_allclose(half @ _lapack.solve_half(L, B), B, atol=1e-12)
+    np.testing.assert_allclose(half.T @ _lapack.solve_half(L, B, transposed=True), B, atol=1e-12)
+    diagonal = _lapack.inverse_diagonal(L.copy(order="F"))
+    np.testing.assert_allclose(diagonal, np.diagonal(np.linalg.inv(A)), rtol=1e-10)
+    np.testing.assert_allclose(below(_lapack.invert(L)), below(np.linalg.inv(A)), rtol=1e-10)
+
+
+def test_an_outer_product_is_added_below_the_diagonal(matrix):
+    A = matrix
+    a = np.random.default_rng(1).normal(size=(7, 2))
+    found = _lapack.add_outer(A.copy(order="F"), -2.5, a)
+    np.testing.assert_allclose(below(found), below(A - 2.5 * a @ a.T), rtol=1e-12)
+
+
+def test_an_indefinite_matrix_is_told(matrix):
+    A = matrix
+    A[3, 3] = -1.0
+    assert _lapack.factorise(A) == 4
+
+
+def test_what_is_not_in_fortrans_order_is_refused(matrix):
+    A = matrix
+    with pytest.raises(AssertionError, match="Fortran"):
+        _lapack.factorise(np.ascontiguousarray(np.triu(A)))
+    with pytest.raises(AssertionError, match="doubles"):
+        _lapack.factorise(A.astype(np.float32))
+
+
+def test_another_thread_goes_on_meanwhile():
+    # SciPy's own wrapper holds the lock: the other thread then counts next to nothing.
+    A = np.asfortranarray(np.eye(1500) * 2 + 1e-3)
+    ticks = []
+    done = threading.Event()
+
+    def count():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(1e-4)
+
+    other = threading.Thread(target=count)
+    other.start()
+    began = time.perf_counter()
+    _lapack.factorise(A)
+    ended = time.perf_counter()
+    done.set()
+    other.join()
+    assert sum(began < t < ended for t in ticks) >= 5
