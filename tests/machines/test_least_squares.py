@@ -101,7 +101,7 @@ def test_features_are_held_within_working_memory():
     with sklearn.config_context(working_memory=1):
         assert held_rows(1000) == 2**20 // (16 * 1000)
     with sklearn.config_context(working_memory=0.01):
-        with pytest.raises(ValueError, match=r"two rows of 1000 features. At least 0.0153 MiB"):
+        with pytest.raises(ValueError, match=r"two rows of 1000 features. Set at least 0.0153 MiB"):
             held_rows(1000)
         assert held_rows(100) >= 1
 

@@ -1,4 +1,4 @@
-"""The contract of a machine of the second stage, trained on a Gram matrix."""
+"""The interface of a machine of the second stage, trained on a Gram matrix."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from kernalign.machines.model import GramModel
 
 #: 10^{-5, -4.5, ..., 5}: the paper's values of C.
 C_GRID = 10.0 ** np.arange(-5, 5.01, 0.5)
-#: Iterations after which libsvm is stopped: large C on a low-rank Gram would go on for hours.
+#: Iteration limit of libsvm: a large C on a low-rank Gram matrix would run for hours.
 ITERATIONS = 100_000
 
 Trained = TypeVar("Trained", bound=GramModel)
 
 
 class Machine(ABC):
-    """A second stage with one regularisation parameter, larger being weaker."""
+    """A second stage with one parameter; larger values regularise less."""
 
-    #: As a person knows it.
+    #: Usual name.
     name: str
     #: Whether its solution depends on C.
     regularised: bool = True
-    #: Whether it minimises squares, as the solvers for many rows do.
+    #: Whether it minimises squared errors, as the solvers for many rows do.
     least_squares: bool = False
 
     @abstractmethod
@@ -50,10 +50,10 @@ class LibraryMachine(Machine, Generic[Trained]):
 
     @abstractmethod
     def gram_model(self, fitted: Any, n: int) -> Trained:
-        """What a fitted estimator predicts with, n training rows."""
+        """The model of an estimator fitted to n training rows."""
 
     def labels(self, y: Array) -> Array:
-        """y as the estimator takes it."""
+        """y in the form that the estimator accepts."""
         return y
 
     def settled(self, fitted: Any, weight: Array, value: float) -> bool:
@@ -65,7 +65,7 @@ class LibraryMachine(Machine, Generic[Trained]):
         if _stopped(fitted):
             warnings.warn(
                 f"{type(fitted).__name__} stopped after {fitted.max_iter} iterations at "
-                f"C={value:g}, short of its optimum: scale the features, or choose a smaller C.",
+                f"C={value:g}, before it converged: scale the features, or set a smaller C.",
                 ConvergenceWarning,
                 stacklevel=find_stack_level(),
             )
@@ -74,8 +74,8 @@ class LibraryMachine(Machine, Generic[Trained]):
     def path(self, K: Array, y: Array, weight: Array, K_test: Array, values: Array) -> Array:
         """As `Machine.path`.
 
-        Where a larger value changes nothing, or the solver stopped short of its optimum, as it
-        would with every larger one, the last good outputs stand for the rest.
+        If larger values do not change the machine, or if the solver did not converge, which also
+        holds for larger values, the last outputs are used for the rest.
         """
         outputs: list[Array] = []
         for value in values:
@@ -89,7 +89,7 @@ class LibraryMachine(Machine, Generic[Trained]):
         return np.stack(outputs)
 
     def _train(self, K: Array, y: Array, weight: Array, value: float) -> Any:
-        """Fit; only the machine that is kept says whether it met its limit of iterations."""
+        """Fit without convergence warnings, which are only given for the final machine."""
         machine = self.unfitted(value)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -99,12 +99,12 @@ class LibraryMachine(Machine, Generic[Trained]):
 
 
 def class_signs(codes: Any) -> Array:
-    """-1/+1 of classes that are all there: (n,) for two, (n, classes) for more."""
+    """-1/+1 of codes without gaps: (n,) for two classes, (n, classes) for more."""
     return signs(codes, int(codes.max()) + 1)
 
 
 def _stopped(machine: Any) -> bool:
-    """Whether a machine of scikit-learn met its limit of iterations."""
+    """Whether a scikit-learn machine reached its iteration limit."""
     limit = getattr(machine, "max_iter", None)
     if limit is None or limit == -1:
         return False

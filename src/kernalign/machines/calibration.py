@@ -1,8 +1,8 @@
-"""Probabilities from held-out decision values, and how good they are.
+"""Probabilities from held-out decision values, and their scores.
 
-P(class c) = softmax_c(slope * decision_c). One positive slope, so that the most probable class is
-always the predicted one. For two classes the scores are (-f/2, f/2) and the formula is Platt's
-sigmoid through the origin.
+P(class c) = softmax_c(slope * decision_c). There is one positive slope, so that the most probable
+class is always the predicted one. For two classes the scores are (-f/2, f/2) and the formula is
+Platt's sigmoid through the origin.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from kernalign._typing import Array
 
 #: Range of the logarithm of the slope, in units of half the largest margin.
 LOG_SLOPE = (-7.0, 7.0)
-#: Steps of the golden section: each divides the range by 1.6.
+#: Steps of the golden-section search; each divides the range by 1.6.
 STEPS = 30
 GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 class TemperatureCalibration:
-    """The slope of largest likelihood on decision values that did not see the row's label."""
+    """The slope of largest likelihood on held-out decision values."""
 
     def fit(self, decision: Array, codes: Array, weight: Array) -> TemperatureCalibration:
         known = np.isfinite(decision.reshape(len(decision), -1)).all(axis=1)
@@ -36,7 +36,7 @@ class TemperatureCalibration:
 
 
 def margins(decision: Array, codes: Any) -> Array:
-    """By how much each wrong class beats the right one: (values, rows, classes - 1).
+    """Decision value of each wrong class minus that of the right one: (values, rows, classes - 1).
 
     decision : (values, rows), or (values, rows, classes).
     """
@@ -51,11 +51,11 @@ def margins(decision: Array, codes: Any) -> Array:
 def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
     """The slope of largest likelihood for each of several margins (values, rows, classes - 1).
 
-    The likelihood is concave in the slope, so that its logarithm is found by golden section. One
-    row more is wrong and one right by the usual margin: where all rows are right, steeper would be
-    better without end.
+    The likelihood is concave in the slope, so that its logarithm is found by golden section. Two
+    rows of typical margin are added, one right and one wrong: otherwise the slope would be
+    unbounded if all rows are right.
     """
-    # Weights stand for at least as many rows as there are, as they do for the alignment.
+    # Weights are scaled to sum to at least the number of rows, as for the alignment.
     weight = weight * max(1.0, len(weight) / (weight.sum() or 1.0))
     rows = np.concatenate([rows, _two_more(rows, weight)], axis=1)
     weight = np.append(weight, [1.0, 1.0])
@@ -85,7 +85,7 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
 
 
 def _two_more(rows: Array, weight: Array) -> Array:
-    """A wrong row and a right one, by the mean distance from being the other."""
+    """A wrong row and a right one, each with the mean absolute margin."""
     usual = np.abs(rows.max(axis=2)) @ weight / (weight.sum() or 1.0)
     two: Array = np.repeat(-usual[:, None, None], 2, axis=1).repeat(rows.shape[2], axis=2)
     two[:, 0, 0] *= -1
@@ -93,7 +93,7 @@ def _two_more(rows: Array, weight: Array) -> Array:
 
 
 def brier(rows: Array, slopes: Array) -> Array:
-    """Half the squared distance between probabilities and the truth: (values, rows), in [0, 1]."""
+    """Half the squared error of the probabilities: (values, rows), in [0, 1]."""
     log_right = -log_losses(rows, slopes)
     wrong = np.exp(slopes[:, None, None] * rows + log_right[:, :, None])
     found: Array = (wrong.sum(axis=2) ** 2 + (wrong**2).sum(axis=2)) / 2

@@ -1,8 +1,8 @@
 """Kernel ridge regression on all rows by preconditioned conjugate gradients.
 
-(D K D + I / C) D^{-1} alpha = D y with D the roots of the weights, K never stored: each iteration
-streams it once. Preconditioned by the same system with Phi Phi', the features of a few landmarks,
-in the place of K, inverted by Woodbury's formula.
+(D K D + I / C) D^{-1} alpha = D y with D the roots of the weights. K is never stored: each
+iteration computes it once, tile by tile. The preconditioner is the same system with Phi Phi', the
+features of a few landmarks, instead of K, inverted by Woodbury's formula.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from kernalign.machines.least_squares import held_rows
 
 #: Rows and columns of the tiles of K.
 ROWS, COLUMNS = 256, 2048
-#: Where iterations stop: residual in units of the right hand side, and their number.
+#: Stopping criterion: residual relative to the right-hand side, and maximum number of iterations.
 TOLERANCE, ITERATIONS = 1e-6, 200
 
 
@@ -47,8 +47,8 @@ class Preconditioner:
         self.features, self.X, self.penalty = features, X, penalty
         self.root = np.sqrt(weight)[:, None]
         A = np.zeros((features.n_features, features.n_features))
-        # Rows are whitened before they are squared, which keeps A positive where L is nearly
-        # singular; what is left of rounding is given back, as a preconditioner may.
+        # Rows are whitened before they are squared, which keeps A positive if L is nearly singular.
+        # A preconditioner may be inexact, so the remaining rounding errors do not matter.
         for rows in gen_batches(len(X), held_rows(features.n_features)):
             phi = self.root[rows] * features.transform(X[rows])
             A += phi.T @ phi
@@ -98,7 +98,7 @@ def ridge_by_conjugate_gradients(
                 break
             Q = root * kernel_times(kernel, X, root * P) + P / C
             curvature = np.einsum("ic,ic->c", P, Q)
-            # A column that has converged to the last digit has no direction left.
+            # A column that has converged to machine precision has no direction left.
             step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
             V += step * P
             R -= step * Q
@@ -108,8 +108,8 @@ def ridge_by_conjugate_gradients(
             rho = fresh
         else:
             warnings.warn(
-                f"Conjugate gradients stopped after {ITERATIONS} iterations at C={C:g}, short of "
-                "their tolerance: take more landmarks (n_components), or a smaller C.",
+                f"Conjugate gradients stopped after {ITERATIONS} iterations at C={C:g}, before "
+                "they converged: use more landmarks (n_components), or a smaller C.",
                 ConvergenceWarning,
                 stacklevel=find_stack_level(),
             )

@@ -3,10 +3,10 @@
 f(x) = k(x, Z) a with landmarks Z minimises sum_i w_i |y_i - f(x_i)|^2 + noise a'K a, K = k(Z, Z).
 With K = TT' and AA' = (N/m) T'T + noise, the equations in b, a = T'^-1 A'^-1 b, are so well
 conditioned that a dozen steps solve them (Falkon: Rudi, Carratino and Rosasco, 2017). A step costs
-two products with the (n, m) matrix of kernel values, which is kept or computed anew; nothing costs
-n m^2.
+two products with the (n, m) matrix of kernel values, which is stored or recomputed; no step costs
+O(n m^2).
 
-As in `machines.tuned_ridge`, a constant kernel stands for the mean, and the noise is in units of
+As in `machines.tuned_ridge`, a constant kernel represents the mean, and the noise is in units of
 the mean diagonal.
 """
 
@@ -27,15 +27,15 @@ from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import KernelsOnRows
 from kernalign.machines.model import DualModel
 
-#: Kernel values are kept in single precision unless the noise, in units of the kernel, is less:
-#: rounding would then pass for signal.
+#: Kernel values are stored in single precision unless the noise, in units of the kernel, is below
+#: this: rounding errors would then look like signal.
 SINGLE_NOISE = 0.05
 #: Added to the diagonal of K, in units of it, by the precision of the kernel values, so that
-#: directions which rounding makes up stay small.
+#: directions that are rounding errors stay small.
 JITTER = {np.float32: 1e-6, np.float64: 1e-10}
-#: Steps end where the residual has fallen to this share of its first size, or after so many.
+#: Stopping criterion: residual relative to the first one, and maximum number of steps.
 TOLERANCE, ITERATIONS = 1e-4, 200
-#: Rows that one thread computes at a time.
+#: Number of rows that one thread computes at a time.
 ROWS = 512
 
 
@@ -48,7 +48,7 @@ class LandmarkRidge:
     """The machine on landmarks.
 
     kernel, landmarks : k and Z; X : (n, d) rows; log_noise : in units of the mean diagonal of K.
-    keep : whether kernel values are kept, or computed anew in each step.
+    keep : whether kernel values are stored; otherwise they are recomputed in each step.
     """
 
     def __init__(
@@ -107,13 +107,13 @@ class LandmarkRidge:
         start: DualModel | None = None,
         tolerance: float = TOLERANCE,
     ) -> DualModel:
-        """The model; from one that is nearly right it is found in fewer steps."""
+        """The model; a good start reduces the number of steps."""
         w = target.weight
         mean = w @ target.values / target.total
         Y = (target.values - mean).astype(self.precision)
         a = np.zeros((self.m, Y.shape[1])) if start is None else _columns(start.coefficients)
         with blocks_in_threads():
-            # A product with T' loses what T cannot tell, which is nothing that f could tell.
+            # The null space of T' does not affect f.
             scaled = self.T.T @ a.astype(self.precision)
             b = (self.A.T @ scaled).astype(float)
             first, missed = self._right_hand_sides(a.astype(self.precision), Y, w)

@@ -1,8 +1,8 @@
-"""Least squares on features: one pass over the rows, then every C from the same sums.
+"""Least squares on features: one pass over the rows gives the solution for every C.
 
-min_{v,b} sum_i w_i |y_i - b - v'phi(x_i)|^2 + |v|^2 / C. The sums over rows of w, w phi, w y,
-w phi phi' and w phi y' determine the solution at every C, and they add: blocks of rows, folds
-and workers of a cluster are joined by addition.
+min_{v,b} sum_i w_i |y_i - b - v'phi(x_i)|^2 + |v|^2 / C. The sums over rows of w, w phi, w y, w phi
+phi' and w phi y' determine the solution for every C, and they are additive over blocks of rows,
+folds and workers of a cluster.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernalign.rows import RowSums, as_rows
 ROWS = 256
 #: Columns of the Gram matrix of features that one thread computes at a time.
 COLUMNS = 256
-#: Rows of features held at a time, if the memory allows.
+#: Rows of features in memory at a time, if the limit allows it.
 HELD = 4096
 
 
@@ -49,7 +49,7 @@ class NormalEquations:
         )
 
     def centred(self, root: Array | None) -> tuple[Array, Array]:
-        """sum w phi_c phi_c' and sum w phi_c y_c': what the solution depends on."""
+        """sum w phi_c phi_c' and sum w phi_c y_c', which determine the solution."""
         A = np.tril(self.gram)
         A += np.tril(A, -1).T
         A -= np.outer(self.raw, self.raw) / self.total
@@ -83,7 +83,7 @@ class NormalEquations:
 
 
 def _spectrum(A: Array, B: Array) -> Callable[[float], Array]:
-    """C -> (A + I / C)^{-1} B without the directions of A that rounding made up."""
+    """C -> (A + I / C)^{-1} B without the directions of A that are rounding errors."""
     values, vectors = eigh(A, driver="evd")
     real = values > len(A) * np.finfo(float).eps * values[-1]
     values, vectors = values[real], vectors[:, real]
@@ -92,7 +92,7 @@ def _spectrum(A: Array, B: Array) -> Callable[[float], Array]:
 
 
 def _whitened(A: Array, B: Array, root: Array | None) -> tuple[Array, Array]:
-    """L^{-1} A L^{-T}, symmetric to the last bit, and L^{-1} B."""
+    """L^{-1} A L^{-T}, exactly symmetric, and L^{-1} B."""
     if root is None:
         return A, B
     A = solve_triangular(root, A, lower=True, overwrite_b=True)
@@ -118,7 +118,7 @@ def normal_equations(
 ) -> NormalEquations:
     """Sums over the rows of X, or over those of an index `rows`, in blocks.
 
-    kept : (rows, r), filled with phi of these rows on the way; for rows in memory.
+    kept : (rows, r), filled with phi of these rows; for rows in memory only.
     """
     sums = as_rows(X).total(_FeatureSums(features, Y.shape[1], kept), (Y, weight), rows)
     w, Y = (weight, Y) if rows is None else (weight[rows], Y[rows])

@@ -1,7 +1,7 @@
-"""Trained models: f(x) of any row x, and what it was learned from, as plain data.
+"""Trained models f(x) as plain data.
 
-A machine on a Gram matrix gives a `GramModel`, a function of kernel values. With the kernel and the
-rows that the values are taken against it is a `Model`, a function of rows.
+A machine on a Gram matrix gives a `GramModel`, a function of kernel values. Together with the
+kernel and the training rows it is a `Model`, a function of rows.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kernalign.kernels.learned import rows_within_budget
 from kernalign.kernels.together import KernelsOnRows
 from kernalign.rows import as_rows
 
-#: Kernel values of a block of rows, and the fewest rows of a block, if the memory allows.
+#: Kernel values of a block of rows, and minimum rows of a block, if the memory limit allows it.
 BLOCK, ROWS = 2**19, 256
-#: What the rows that a model keeps may be.
+#: Kinds of rows that a model stores.
 TRAINING, SUPPORT, LANDMARKS = "training rows", "support vectors", "landmarks"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a model was learned from.
+    """The training data of a model.
 
     n_rows : the number of rows of positive weight.
     spread : (d,) standard deviation of each feature over them.
@@ -42,7 +42,7 @@ class Seen:
     def of(cls, X: Any, weight: Array) -> Seen:
         """Of rows X, wherever they are."""
         rows = as_rows(X)
-        # Of rows elsewhere it is not known which features are constant.
+        # Constant features are not detected for rows outside memory.
         constant = (X[:1] == X).all(axis=0) if rows.in_memory else False
         return cls(len(rows), np.where(constant, 0.0, rows.spread(weight)))
 
@@ -104,7 +104,7 @@ class PairwiseDual(GramModel):
 
 
 def votes(pairs: Array, n_classes: int) -> Array:
-    """(n, classes): how many pairs each class wins, and by how much, squashed to break ties."""
+    """(n, classes): the number of pairs that a class wins, plus a margin to break ties."""
     won = np.zeros((len(pairs), n_classes))
     margin = np.zeros((len(pairs), n_classes))
     first, second = np.triu_indices(n_classes, k=1)
@@ -121,7 +121,7 @@ class Model(ABC):
     """f(x) of a trained machine.
 
     kernel : the learned kernel.
-    seen : what it was learned from.
+    seen : the training data.
     """
 
     kernel: LearnedKernel
@@ -130,7 +130,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def columns(self) -> int:
-        """Kernel values, or features, that a row costs."""
+        """Number of kernel values, or features, per row."""
 
     @abstractmethod
     def block(self, X: Array, rows: slice) -> Array:
@@ -162,9 +162,9 @@ class Model(ABC):
 
 @dataclass(frozen=True, repr=False)
 class RowsModel(Model):
-    """A model that compares x with rows that it keeps.
+    """A model that stores rows and evaluates the kernel with them.
 
-    rows : (m, d) training rows, or landmarks that stand for them.
+    rows : (m, d) training rows, or landmarks.
     index : (m,) their positions among the training rows; None for landmarks.
     """
 
@@ -177,7 +177,7 @@ class RowsModel(Model):
 
     @property
     def kept(self) -> str:
-        """What the rows are: "training rows", "support vectors" or "landmarks"."""
+        """Kind of the stored rows: "training rows", "support vectors" or "landmarks"."""
         if self.index is None:
             return LANDMARKS
         return TRAINING if len(self.rows) == self.n_rows else SUPPORT
@@ -230,9 +230,9 @@ class KernelValues(RowsModel):
 
 @dataclass(frozen=True, repr=False)
 class GivenMachineModel(RowsModel):
-    """f(x) = machine(k(x, training rows)), kernel values that it does not use being zero.
+    """f(x) = machine(k(x, training rows)), with zeros for kernel values that it does not use.
 
-    places : (m,) columns of the machine's Gram matrix that the rows stand at.
+    places : (m,) columns of the machine's Gram matrix for these rows.
     """
 
     machine: GramModel
@@ -265,14 +265,14 @@ class FeatureModel(Model):
         return self.features.raw(X[rows]) @ self.coefficients + self.intercept
 
 
-#: For a model that lives no longer than the fit.
+#: For a model that exists only during the fit.
 NOTHING = Seen(0, np.empty(0))
 
 
 def linear_model(
     features: FeatureMap, coefficients: Array, intercept: Array, seen: Seen = NOTHING
 ) -> Model:
-    """f(x) = raw(x) coefficients + intercept, (r, c) and (c,), without what only training needs."""
+    """f(x) = raw(x) coefficients + intercept, (r, c) and (c,), without data for training."""
     if coefficients.shape[1] == 1:
         coefficients, intercept = coefficients[:, 0], intercept[0]
     if features.landmarks is None:

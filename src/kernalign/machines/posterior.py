@@ -1,12 +1,13 @@
-"""How sure a Gaussian process is of its predictions.
+"""Predictive standard deviations of a Gaussian process.
 
 With A = k + constant + noise diag(1/w) on the training rows, and k_x the kernel values of a row x
 with them, the response at x has the variance
 
     scale [k(x, x) + constant + noise - (k_x + constant)' A^-1 (k_x + constant)].
 
-The scale is at its best for the training rows: tr Y'A^-1 Y / N over all columns of Y. What is kept
-are three numbers and the weights of the rows. A is factorised again where variances are asked for.
+The scale has the largest likelihood on the training rows: tr Y'A^-1 Y / N over all columns of Y.
+Only three numbers and the weights of the rows are stored. A is factorised again when variances are
+needed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.learned import rows_within_budget
 
-#: Rows whose variances are computed at a time, if the memory allows.
+#: Number of rows whose variances are computed at a time, if the memory limit allows it.
 ROWS = 256
 
 
@@ -52,7 +53,7 @@ class Posterior:
         return cls(scale, noise, constant, w if np.ptp(w) else w[:1])
 
     def at_rows(self, index: IntArray | None) -> Posterior:
-        """The process for a model that keeps some of the training rows, or all (None)."""
+        """The process for a model that stores some of the training rows, or all (None)."""
         same = index is None or len(self.weight) == 1
         return self if same else replace(self, weight=self.weight[index])
 
@@ -75,9 +76,9 @@ class Posterior:
         return np.sqrt(self.scale * (of_f + self.noise))
 
     def on_rows(self, kernel: LearnedKernel, rows: Array) -> Callable[[Array], Array]:
-        """A function of new rows that gives their standard deviations."""
+        """A function from new rows to their standard deviations."""
         if not len(rows):
-            # A constant response has no kernel: what is left is the noise.
+            # A constant response has no kernel: only the noise is left.
             return lambda X: np.sqrt(self.scale * (kernel.diag(X) + self.constant + self.noise))
         L = self.factor(kernel(rows))
 

@@ -1,4 +1,4 @@
-"""A scikit-learn estimator of the user's, with kernel="precomputed", as a machine."""
+"""A user's scikit-learn estimator with kernel="precomputed" as a machine."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from kernalign.machines.svm import dual_model
 class Precomputed(LibraryMachine[GramModel]):
     """Any scikit-learn estimator with kernel="precomputed".
 
-    Of support vector machines and kernel ridge regression the dual coefficients are taken. What
-    other estimators compute is not known: they are kept, and called to predict.
+    For support vector machines and kernel ridge regression, only the dual coefficients are stored.
+    Other estimators are stored as they are and called to predict.
 
-    owner, also : whose parameter it is, and what else that takes, for the error message.
-    classes : whether the labels are codes of classes; a regressor then sees -1/+1, by class.
+    owner, also : class of the parameter and its other allowed values, for the error message.
+    classes : whether the labels are class codes; a regressor is then fitted to -1/+1 by class.
     """
 
     def __init__(self, estimator: Any, owner: str, also: str = "", *, classes: bool = False):
@@ -39,7 +39,7 @@ class Precomputed(LibraryMachine[GramModel]):
         self.estimator = clone(estimator)
         self.name = type(estimator).__name__
         if params.get("max_iter") == -1:
-            # libsvm without a limit may never come back.
+            # Without a limit, libsvm may not terminate.
             self.estimator.set_params(max_iter=ITERATIONS)
         if params.get("decision_function_shape") == "ovo":
             self.estimator.set_params(decision_function_shape="ovr")
@@ -60,7 +60,7 @@ class Precomputed(LibraryMachine[GramModel]):
         return class_signs(y) if self.signed else y
 
     def gram_model(self, fitted: Any, n: int) -> GramModel:
-        # A subclass may predict in its own way.
+        # A subclass may override predict.
         if type(fitted) is KernelRidge:
             return DualModel(fitted.dual_coef_, np.zeros(fitted.dual_coef_.shape[1:]))
         if type(fitted) in (SVC, NuSVC) and len(fitted.classes_) > 2:
@@ -92,8 +92,8 @@ def pairwise_model(fitted: Any, n: int) -> PairwiseDual:
 class FittedEstimator(GramModel):
     """Outputs of a fitted estimator.
 
-    method : which of its methods gives them.
-    n_classes : where the method returns codes of classes, of which the outputs are scores; else 0.
+    method : the method that computes them.
+    n_classes : if the method returns class codes, which are turned into scores; otherwise 0.
     """
 
     estimator: Any

@@ -1,4 +1,4 @@
-"""Kernel ridge regression on a Gram matrix: one decomposition serves every C."""
+"""Kernel ridge regression on a Gram matrix, with one decomposition for all values of C."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RidgeRegressor(Machine):
 
 
 class RidgeClassifier(RidgeRegressor):
-    """Ridge regression on -1/+1, a column for each class where there are more than two."""
+    """Ridge regression on -1/+1, with one column per class if there are more than two."""
 
     name = "ridge classifier"
 
@@ -54,5 +54,5 @@ class RidgeClassifier(RidgeRegressor):
 
 
 def _as_given(values: Array, y: Array) -> Any:
-    """One column as none, where the response had none."""
+    """A single column as (n,) if the response was (n,)."""
     return values[..., 0] if y.ndim == 1 else values

@@ -1,12 +1,12 @@
-"""The squared hinge on features that are kept: Newton's method, each step by conjugate gradients.
+"""The squared hinge loss on stored features, by Newton's method with conjugate gradients.
 
 min_{v,b} sum_i w_i max(0, 1 - y_i f(x_i))^2 + |v|^2 / C with f(x) = phi(x)'v + b and y = -1 or +1,
-a problem of its own for each column of Y. It is least squares on the rows inside the margin,
-y f < 1, so the sums of least squares on all rows precondition it and their solution starts it. A
-product with the second derivatives is one pass over phi, for all columns together.
+separately for each column of Y. It is least squares on the rows inside the margin, y f < 1, so the
+normal equations of all rows are a preconditioner and their solution is the start. A product with
+the Hessian is one pass over phi for all columns.
 
-Unknowns are z = (v, a) with f = (phi - mean)'v + a: v and a then hardly depend on each other.
-Gradients and second derivatives are halves.
+Unknowns are z = (v, a) with f = (phi - mean)'v + a: v and a are then nearly uncorrelated. Gradients
+and Hessians are divided by two.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from kernalign._typing import Array
 from kernalign.criteria.sum_evidence import cholesky
 from kernalign.machines.least_squares import LinearModel, NormalEquations
 
-#: Rows of phi that one thread takes at a time: they stay in its cache for the way back.
+#: Rows of phi that one thread processes at a time; they stay in its cache for the transpose.
 ROWS = 128
-#: Where it ends: what is left to gain, as a share of the objective, and steps.
+#: Stopping criterion: predicted decrease relative to the objective, and maximum number of steps.
 TOLERANCE, STEPS = 1e-4, 30
-#: Where a step ends: its residual as a share of the first one, and products.
+#: Stopping criterion of one step: relative residual, and maximum number of products.
 INEXACT, PRODUCTS = 0.3, 30
-#: The least share of rows that the preconditioner takes to be inside the margin.
+#: Minimum share of rows that the preconditioner assumes inside the margin.
 FEWEST = 0.01
-#: Where the search along a step ends: the slope as a share of the first one, and evaluations.
+#: Stopping criterion of the line search: relative slope, and maximum number of evaluations.
 FLAT, EVALUATIONS = 1e-3, 20
 
 Solver = Callable[[Array], Array]
@@ -38,7 +38,7 @@ Solver = Callable[[Array], Array]
 class SquaredHinge:
     """The problems of one set of rows, to be solved at several C.
 
-    phi : (n, r) features, of which no copy is made; products are as precise as they are.
+    phi : (n, r) features, which are not copied; products have their precision.
     Y : (n, c) of -1 and +1.
     weight : (n,).
     sums, root : normal equations of the same rows, and the root of their features.
@@ -110,7 +110,7 @@ class SquaredHinge:
         return step
 
     def _length(self, f: Array, df: Array, slope: Array, bend: Array) -> Array:
-        """How far to go along a step: the root of the derivative, increasing and piecewise linear.
+        """Step length: the root of the derivative, which is increasing and piecewise linear.
 
         slope, bend : the penalty's part of the derivative is slope + t bend.
         """
@@ -138,8 +138,8 @@ class SquaredHinge:
         """Least squares, as if a share of each row were inside the margin."""
         system = share * self.A
         system[np.diag_indices(len(system))] += 1 / C
-        # A is L^-1 (sum of raw raw') L^-T: rounding in the sum grows by what the smallest pivot of
-        # L L' is smaller than the largest entry, and can leave A indefinite. Nearly is enough here.
+        # A is L^-1 (sum of raw raw') L^-T. If L is ill-conditioned, rounding errors in the sum can
+        # make A indefinite. An approximate factor is enough for a preconditioner.
         factor = cholesky(np.asfortranarray(system)), True
         level = share * self.total
 
@@ -190,7 +190,7 @@ class SquaredHinge:
 
 
 def _ratio(a: Array, b: Array) -> Array:
-    """a / b, and 0 where b is not positive: nothing is left to do for that column."""
+    """a / b, and 0 if b is not positive, when a column has converged."""
     positive = b > 0
     ratio: Array = np.where(positive, a / np.where(positive, b, 1.0), 0.0)
     return ratio

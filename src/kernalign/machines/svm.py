@@ -13,14 +13,14 @@ from kernalign.machines.model import DualModel
 
 
 class _SupportVectorMachine(LibraryMachine[DualModel]):
-    """What the machines of libsvm share."""
+    """Shared code of the libsvm machines."""
 
     def gram_model(self, fitted: Any, n: int) -> DualModel:
         return dual_model(fitted, n)
 
 
 def dual_model(fitted: Any, n: int) -> DualModel:
-    """What a machine of libsvm with one output predicts with, on n training rows."""
+    """The dual model of a libsvm machine with one output, on n training rows."""
     dual = np.zeros(n)
     dual[fitted.support_] = fitted.dual_coef_[0]
     return DualModel(dual, float(fitted.intercept_[0]))
@@ -29,8 +29,7 @@ def dual_model(fitted: Any, n: int) -> DualModel:
 class SupportVectorClassifier(_SupportVectorMachine):
     """min 1/2 |f|^2 + C sum_i w_i hinge(y_i, f(x_i) + b), by libsvm; each class against the rest.
 
-    libsvm's own way, every class against every other and a count of votes, leaves no measure of
-    how sure a class is.
+    libsvm's own one-vs-one voting would give no decision value per class.
     """
 
     name = "support vector machine"

@@ -1,7 +1,7 @@
 """(K + s I)^-1 b for many shifts s, at the cost of about one.
 
-K = Q T Q' with T tridiagonal: each shift is then a solution of O(n). Less than half the work of
-an eigendecomposition, which would serve as well.
+K = Q T Q' with T tridiagonal; each shift is then solved in O(n). This is less than half the work of
+an eigendecomposition.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kernalign._typing import Array
 
 
 class Tridiagonal:
-    """The decomposition of a symmetric matrix, of which the lower triangle is read."""
+    """The decomposition of a symmetric matrix, given by its lower triangle."""
 
     def __init__(self, K: Array):
         n = len(K)
@@ -23,7 +23,7 @@ class Tridiagonal:
         )
         largest = np.abs(self.diagonal).max() + 2 * np.abs(self.beside).max(initial=0.0)
         self._rounding = float(n * np.finfo(float).eps * largest)
-        # Q leaves the first coordinate alone and acts on the others as a product of reflections.
+        # Q fixes the first coordinate and is a product of reflections on the others.
         self._reflections, self._tau = np.asfortranarray(packed[1:, :-1]), tau
 
     def rotate(self, B: Array) -> Array:
@@ -39,14 +39,14 @@ class Tridiagonal:
     def solve(self, shift: float, B: Array) -> Array:
         """(T + shift I)^-1 B, for a shift no smaller than rounding.
 
-        Eigenvalues that should be zero are of the size of rounding, of either sign.
+        Zero eigenvalues become small numbers of either sign by rounding.
         """
         diagonal = self.diagonal + max(shift, self._rounding)
         if len(diagonal) == 1:
             return B / diagonal
         *_, found, failed = dptsv(diagonal, self.beside, B)
         if failed:
-            # A Gram matrix that somebody handed in may have negative eigenvalues.
+            # A Gram matrix given by a user may have negative eigenvalues.
             *_, found, failed = dgtsv(self.beside, diagonal, self.beside, B)
         solution: Array = found
         return solution

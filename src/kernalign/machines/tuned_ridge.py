@@ -1,8 +1,8 @@
-"""Kernel ridge regression that finds its own noise, with leave-one-out outputs in closed form.
+"""Kernel ridge regression that tunes its noise, with leave-one-out outputs in closed form.
 
-A = K + h (c + nu diag(1/w)) as in `criteria.sum_evidence`: the constant kernel c stands for the
-mean, h is the mean diagonal of K. One factorisation gives the machine, its evidence, and the
-outputs for each row of the machine that has not seen it.
+A = K + h (c + nu diag(1/w)) as in `criteria.sum_evidence`: the constant kernel c represents the
+mean, h is the mean diagonal of K. One factorisation gives the machine, its evidence, and its
+leave-one-out outputs.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ LOWEST, HIGHEST = 1e-9, 1e4
 class TunedRidge:
     """The machine at one noise.
 
-    model : coefficients and constant; posterior : how sure it is.
-    left_out : (n, c) outputs for each row of the machine that has not seen it.
+    model : coefficients and constant; posterior : its Gaussian process.
+    left_out : (n, c) leave-one-out outputs.
     evidence : in nats; slope : its derivative by the log noise.
     """
 
@@ -48,7 +48,7 @@ class TunedRidge:
 
 @dataclass(frozen=True)
 class SolvedRidge:
-    """The Cholesky factor of A, the solution a = A^-1 Y, the machine and the process behind it."""
+    """The Cholesky factor of A, the solution a = A^-1 Y, the machine and its Gaussian process."""
 
     L: Array
     a: Array
@@ -57,7 +57,7 @@ class SolvedRidge:
 
 
 def mean_diagonal(K: Array, target: Target) -> float:
-    """tr(WK) / N, the unit of the noise; 1 where K is zero, such as that of constant columns."""
+    """tr(WK) / N, the unit of the noise; 1 if K is zero, as for constant columns."""
     return float(target.weight @ np.diagonal(K)) / target.total or 1.0
 
 
@@ -78,7 +78,7 @@ def solved_ridge(K: Array, target: Target, log_noise: float) -> SolvedRidge:
 
 
 def ridge_at(K: Array, target: Target, log_noise: float) -> TunedRidge:
-    """The same with all that the diagonal of the inverse tells of it."""
+    """The machine with its evidence and leave-one-out outputs."""
     found = solved_ridge(K, target, log_noise)
     Y, w, N = target.centred, target.weight, target.total
     (n, c), a, noise = Y.shape, found.a, found.posterior.noise
@@ -104,7 +104,7 @@ def tuned_ridge(
     Numbers: secant steps up the evidence. Classes, by their `codes`: factors of four up, then down,
     as long as the leave-one-out log-probability of the classes hardly falls.
 
-    steps : changes of the noise at most.
+    steps : maximum number of changes of the noise.
     """
     if codes is None:
         return _up_the_evidence(K, target, log_noise, steps)
