@@ -176,7 +176,7 @@ def test_nystroem_on_a_table():
 
 def test_families_of_numbers_name_the_column():
     X, y = table()
-    with pytest.raises(ValueError, match="'colour' holds categories"):
+    with pytest.raises(ValueError, match="'colour' is categorical"):
         KernelRegressor(ContinuousAlignment(Polynomial())).fit(X, y)
 
 

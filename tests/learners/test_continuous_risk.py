@@ -483,7 +483,7 @@ def test_singular_system_is_announced():
     """A constant kernel and an enormous C: the diagonal needs help, and the user hears of it."""
     X = np.repeat(np.linspace(0, 1, 10), 3)[:, None]
     y = np.arange(30) % 2
-    with pytest.warns(ConvergenceWarning, match="singular to rounding"):
+    with pytest.warns(ConvergenceWarning, match="numerically singular"):
         learner = ContinuousRisk(Gaussian(bounds=(50, 100)), C=1e20).fit(X, y)
     assert learner.history_[-1]["jitter"] > 0
 
