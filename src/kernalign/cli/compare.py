@@ -17,7 +17,7 @@ from kernalign.persistence import replacing
 from kernalign.plots._axes import COLOURS, axes, plain
 from kernalign.report.comparison import Indicators, Score, cross_validated, folds_for, tuned_svm
 
-#: What every learner chooses its C from, in three folds inside each fold.
+#: Values of C that every learner selects from, in three inner folds of each fold.
 C_VALUES, INNER = 10.0 ** np.arange(-2, 4), 3
 SVM = "tuned RBF SVM"
 
@@ -74,7 +74,7 @@ def wanted(given: str | None) -> list[str]:
 def compared(
     names: list[str], X: Any, data: Any, folds: Any, options: Namespace, console: Console
 ) -> tuple[list[Score], dict[str, str]]:
-    """Scores, the smallest error first, and why some learners have none."""
+    """Scores, the smallest error first, and the reasons why some learners have none."""
     scores: list[Score] = []
     skipped: dict[str, str] = {}
     with console.progress("cross-validating") as progress:

@@ -1,4 +1,4 @@
-"""What the commands say: lines for people or one JSON object, and progress on a terminal."""
+"""Output of the commands: lines of text or one JSON object, and progress on a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from kernalign._progress import Progress, watched
 from kernalign.cli.errors import OutputError
 
-#: Characters of a message: a cell of a table can be as long as the table.
+#: Maximum length of a message: a cell of a table can be very long.
 LONGEST = 2000
 
 
@@ -27,19 +27,19 @@ class Console:
         self._collected: list[dict[str, Any]] | None = None
 
     def say(self, line: str = "") -> None:
-        """A line for people."""
+        """Print a line of text."""
         if not (self.as_json or self.quiet):
             self.write(f"{line}\n")
 
     def warn(self, line: str) -> None:
-        """Something to know, beside the output proper."""
+        """Print a note on standard error."""
         if not (self.as_json or self.quiet):
             _complain(f"{shortened(line)}\n")
 
     def write(self, text: str) -> None:
-        """Text on standard output, or OutputError if it does not take it."""
+        """Write to standard output; OutputError if that fails."""
         try:
-            # Python has no such stream where the shell closed it.
+            # The stream is None if the shell closed it.
             if sys.stdout is None:
                 raise OSError(errno.EBADF, "it is closed")
             sys.stdout.write(text)
@@ -50,7 +50,7 @@ class Console:
             raise OutputError(f"Standard output cannot be written: {reason}.") from None
 
     def result(self, **values: Any) -> None:
-        """What a machine reads, with --json."""
+        """Print the JSON object, with --json."""
         if self._collected is not None:
             self._collected.append(values)
         elif self.as_json:
@@ -58,7 +58,7 @@ class Console:
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[list[dict[str, Any]]]:
-        """Results of the commands inside go to a list: a program reads one object."""
+        """Collect the results of the commands inside in a list, for a single JSON object."""
         self._collected = []
         try:
             yield self._collected
@@ -81,7 +81,7 @@ class Console:
 
 
 def shortened(message: str) -> str:
-    """A message without the middle of what is too long, on one line."""
+    """A message on one line; the middle of a long one is cut out."""
     line = " ".join(message.split())
     if len(line) <= LONGEST:
         return line
@@ -90,14 +90,14 @@ def shortened(message: str) -> str:
 
 
 def _complain(text: str) -> None:
-    """Text on standard error, if anybody reads it."""
+    """Write to standard error, ignoring a closed stream."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(text)
         sys.stderr.flush()
 
 
 def _give_up_on_output() -> None:
-    """Python must not write what is left, and complain, at its end."""
+    """Prevent Python from flushing the closed stream, with an error, at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -105,7 +105,7 @@ def _give_up_on_output() -> None:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no NaN, no infinity and no numpy numbers."""
+    """Values that JSON can represent: no NaN, no infinity, no numpy numbers."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -1,14 +1,14 @@
-"""Mistakes of the user, each with an exit code and one sentence."""
+"""User errors, each with an exit code and one sentence."""
 
 from __future__ import annotations
 
 OK, PROGRAM, USAGE, DATA, MODEL, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
-#: Added to the number of a signal that ends the program, as shells do.
+#: Added to the number of the signal that ended the program, as in shells.
 SIGNALLED = 128
 
 
 class UserError(Exception):
-    """What went wrong and what to do, in a sentence that a person reads; never a traceback."""
+    """An error that is shown as one sentence with a remedy, never as a traceback."""
 
     code = USAGE
 
@@ -26,7 +26,7 @@ class ModelError(UserError):
 
 
 class OutputError(UserError):
-    """A place that cannot be written to."""
+    """An output that cannot be written."""
 
     code = OUTPUT
 

@@ -53,7 +53,7 @@ def run(options: Namespace, console: Console) -> None:
     console.say(f"Alignment with the target: {last.alignment_:.3f}")
     if error is not None:
         shown = f"{100 * error:.1f} %" if data.classification else f"{np.sqrt(error):.4g} (rms)"
-        console.say(f"Error on rows held out: {shown} (C = {last.C_:g})")
+        console.say(f"Error on held-out rows: {shown} (C = {last.C_:g})")
     for line in said:
         console.warn(f"Note: {line}")
     console.say(f"Saved {options.output}")
@@ -75,9 +75,9 @@ def run(options: Namespace, console: Console) -> None:
 
 
 def needed_columns(model: Any, X: Any) -> dict[str, Any]:
-    """The columns that a model needs, which of them must be numbers, and whether any may be empty.
+    """The columns that a model needs, those that must be numbers, and whether cells may be empty.
 
-    A model that takes tables checks the cells itself.
+    A model that was fitted to a table checks the cells itself.
     """
     columns = getattr(model, "columns_", None)
     if columns is None:
@@ -87,7 +87,7 @@ def needed_columns(model: Any, X: Any) -> dict[str, Any]:
 
 
 def fitted(model: Any, X: Any, y: Any, console: Console) -> list[str]:
-    """Fit in place, with progress; returns what the library warned of."""
+    """Fit in place, with progress; returns the warnings of the library."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with console.progress("learning"):
@@ -99,13 +99,13 @@ def fitted(model: Any, X: Any, y: Any, console: Console) -> list[str]:
 
 
 def held_out_error(estimator: Any) -> float | None:
-    """Error on rows that had no say in any choice, where there was one."""
+    """Error on held-out rows, if it was estimated."""
     error = float(getattr(estimator, "cv_error_", np.nan))
     return error if np.isfinite(error) else None
 
 
 def check_folder(path: str | None) -> None:
-    """Said before the work, not after it."""
+    """Check the output folder before the computation."""
     if path is not None and not Path(path).parent.is_dir():
         raise OutputError(f"{path} cannot be written: there is no folder {Path(path).parent}.")
     if path is not None and Path(path).is_dir():

@@ -1,4 +1,4 @@
-"""The parser, and the one place where errors become sentences and exit codes."""
+"""The parser, and the translation of errors to messages and exit codes."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ examples:
   kernalign compare wine.csv --target cultivar -o compare.png
 
 exit codes:
-  0    done
-  1    an error of the program (please report it)
-  2    a wrong command line, or a package that is not installed
-  3    data that cannot be used; the sentence says which column and what to do
-  4    a model file that cannot be used
-  5    a file, or standard output, that cannot be written
-  130  interrupted; no half-written file is left behind
-  143  ended by the system (128 and the number of the signal); likewise
+  0    success
+  1    internal error (please report it)
+  2    wrong command line, or a package that is not installed
+  3    data that cannot be used; the message names the column and a remedy
+  4    model file that cannot be used
+  5    file, or standard output, that cannot be written
+  130  interrupted; no incomplete file is left behind
+  143  ended by the system (128 plus the number of the signal); no incomplete file either
 """
 
 _TABLE = "CSV (comma, semicolon, tab) or Parquet"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code, one of those in the help, whatever happens."""
+    """Run a command and return the exit code, which is always one of those in the help."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     console = Console("--json" in arguments, quiet=False)
     try:
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.error("Interrupted: no file was changed.", code)
         return code
     except SystemExit as leave:
-        # The help and the version, which argparse has written.
+        # argparse has printed the help or the version.
         return leave.code if isinstance(leave.code, int) else USAGE
     except Exception as problem:
         return _failed(problem, console)
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _failed(problem: Exception, console: Console) -> int:
-    """One sentence for what no command expected."""
+    """One sentence for an unexpected error."""
     if isinstance(problem, ImportError):
         console.error(str(problem), USAGE)
         return USAGE
@@ -95,7 +95,7 @@ def _failed(problem: Exception, console: Console) -> int:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[None]:
-    """While a command runs, signals that ask to end are exceptions: nothing is left half-done."""
+    """Turn termination signals into exceptions, so that no incomplete file is left."""
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
         names = []
@@ -123,7 +123,7 @@ def _run_quietly(options: argparse.Namespace, console: Console) -> None:
 
 
 def _run(options: argparse.Namespace, console: Console) -> None:
-    # Commands import what they need: `kernalign --help` shall not wait for scikit-learn.
+    # Commands import what they need, so that `kernalign --help` does not import scikit-learn.
     if options.command == "fit":
         from kernalign.cli import fit
 
@@ -147,7 +147,7 @@ def _run(options: argparse.Namespace, console: Console) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints go where all others go."""
+    """A parser that raises UserError."""
 
     def error(self, message: str) -> Any:
         raise UserError(f"{message}. {self.format_usage()}")
@@ -186,13 +186,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     predict.add_argument("model", help="a model that 'kernalign fit' saved")
     predict.add_argument("data", help=f"the table: {_TABLE}")
-    predict.add_argument("-o", "--output", help="where to write; standard output without it")
+    predict.add_argument("-o", "--output", help="output file; default: standard output")
     predict.add_argument(
         "--interval",
         type=_share,
         metavar="COVERAGE",
-        help="add columns 'low' and 'high' between which the number lies with this probability, "
-        "such as 0.9, or a column 'set' of the classes that hold the true one",
+        help="add columns 'low' and 'high' that contain the number with this probability, such as "
+        "0.9, or a column 'set' of classes that contains the true one",
     )
 
     report = _command(
@@ -205,7 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("model", help="a model that 'kernalign fit' saved")
     report.add_argument("--data", help=f"the labelled table it was fitted to: {_TABLE}")
     report.add_argument("--row", type=int, help="row of the data whose prediction is explained")
-    report.add_argument("--no-compare", action="store_true", help="do not cross-validate")
+    report.add_argument("--no-compare", action="store_true", help="skip cross-validation")
     _max_rows(report)
     report.add_argument("-o", "--output", required=True, help="where to write (.html)")
 
@@ -216,10 +216,10 @@ def _parser() -> argparse.ArgumentParser:
         [shared, _data_options()],
         "kernalign compare wine.csv --target cultivar --learners ca,ca-nd,du -o compare.png",
     )
-    compare.add_argument("--learners", help=f"which ones, with commas between; {learners}")
+    compare.add_argument("--learners", help=f"comma-separated list; {learners}")
     compare.add_argument("--folds", type=_folds, default=5, help="folds (default 5)")
     _max_rows(compare)
-    compare.add_argument("-o", "--output", help="where to draw the picture (.png, .svg, .pdf)")
+    compare.add_argument("-o", "--output", help="file of the plot (.png, .svg, .pdf)")
 
     demo = _command(
         commands,
@@ -249,7 +249,7 @@ def _command(
 def _shared() -> argparse.ArgumentParser:
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--json", action="store_true", help="one JSON object instead of text")
-    shared.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    shared.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     return shared
 
 
@@ -261,7 +261,7 @@ def _data_options() -> argparse.ArgumentParser:
         "--task",
         default="auto",
         choices=["auto", "classification", "regression"],
-        help="decided from the target by default",
+        help="default: inferred from the target",
     )
     data.add_argument(
         "--drop", action="append", default=[], metavar="COLUMN", help="leave a column out"
@@ -269,7 +269,7 @@ def _data_options() -> argparse.ArgumentParser:
     data.add_argument(
         "--encode",
         action="store_true",
-        help="for scripts of earlier versions: tables are taken as they are, with it or without",
+        help="no effect; accepted for scripts of earlier versions",
     )
     data.add_argument("--no-scale", action="store_true", help="keep the units of the columns")
     return data
@@ -280,7 +280,7 @@ def _max_rows(command: argparse.ArgumentParser) -> None:
         "--max-rows",
         type=_rows,
         default=1000,
-        help="rows at most that are cross-validated (default 1000)",
+        help="maximum number of rows for cross-validation (default 1000)",
     )
 
 

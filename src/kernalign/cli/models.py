@@ -1,4 +1,4 @@
-"""From the words of the command line to models."""
+"""Models from command-line options."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from kernalign.learners import (
     UniformWeights,
 )
 
-#: Kernels of the learners over a finite list, over this range of the rows' spread.
+#: Number of kernels of the learners over a finite list, and their range relative to the spread.
 GRID, RANGE = 20, (0.1, 10.0)
-#: Penalties that hold the bandwidths of the features together; infinity is always tried as well.
+#: Penalties on the differences of bandwidths; infinity is always tried as well.
 PENALTIES = (1.0, 100.0)
 
 
@@ -32,9 +32,9 @@ def _grid(spread: float) -> list[FamilyMember]:
     return Gaussian().grid(RANGE[0] * spread, RANGE[1] * spread, GRID)
 
 
-#: Name -> what it is, and how it is made for rows of a given spread (None: as the estimator does).
+#: Name -> description, and a function of the spread that creates it (None: the default).
 LEARNERS: dict[str, tuple[str, Callable[[float], Any]]] = {
-    "auto": ("what the library recommends", lambda spread: None),
+    "auto": ("the default of the library", lambda spread: None),
     "ca": ("alignment, one bandwidth", lambda spread: ContinuousAlignment()),
     "ca-nd": (
         "alignment, one bandwidth per feature",
@@ -50,10 +50,10 @@ LEARNERS: dict[str, tuple[str, Callable[[float], Any]]] = {
 
 
 def model(X: Any, classification: bool, learner: str, *, scale: bool, **options: Any) -> Any:
-    """An unfitted model of a table as it is.
+    """An unfitted model for a table.
 
-    Learners other than "auto" take columns of numbers in the units that they have, so these are
-    scaled before, unless the table has other columns: then every column has units of its own.
+    Learners other than "auto" use numbers in their own units, so a table of numbers is scaled
+    first. A table with other columns is not, because its columns are scaled by the estimator.
     """
     estimator = KernelClassifier if classification else KernelRegressor
     scaled = scale and learner != "auto" and numbers_only(X)

@@ -40,7 +40,7 @@ def run(options: Namespace, console: Console) -> None:
 
 
 def opened(path: str) -> tuple[Any, dict[str, Any]]:
-    """A model and the notes that `fit` kept with it."""
+    """A model and the notes that `fit` saved with it."""
     if not Path(path).is_file():
         raise ModelError(f"There is no model file {path}.")
     try:
@@ -52,7 +52,7 @@ def opened(path: str) -> tuple[Any, dict[str, Any]]:
 
 
 def rows_for(notes: dict[str, Any], table: Any, path: str) -> Any:
-    """The features that a model needs, from a table that may hold more."""
+    """The features that a model needs, from a table that may have more."""
     if "columns" not in notes:
         raise ModelError(
             f"{path} was not written by 'kernalign fit': it does not say which columns it needs. "
@@ -102,9 +102,9 @@ def add_interval(answers: Any, model: Any, X: Any, coverage: float) -> None:
 
 
 def csv_text(answers: Any) -> str:
-    """CSV of which no cell is a formula: a spreadsheet would run it.
+    """CSV in which no cell is a formula that a spreadsheet would run.
 
-    Text that begins like a formula gets an apostrophe in front.
+    Text that starts like a formula is prefixed by an apostrophe.
     """
     safe = answers.rename(columns=_no_formula)
     for name in safe.columns:

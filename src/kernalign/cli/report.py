@@ -24,7 +24,7 @@ def run(options: Namespace, console: Console) -> None:
         else:
             console.warn(f"Note: {options.data} has no column {target!r}: errors are not measured.")
     if options.row is not None and X is None:
-        raise UserError("--row explains a row of the data: give them with --data.")
+        raise UserError("--row needs the data: add --data.")
     row = None if options.row is None else options.row - 1
     if row is not None and X is not None and not 0 <= row < len(X):
         raise UserError(f"--row must be from 1 to {len(X)}, the rows of {options.data}.")

@@ -1,4 +1,4 @@
-"""Tables from CSV and Parquet files, and plain sentences about what is wrong with them."""
+"""Read tables from CSV and Parquet files, with clear messages about problems."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kernalign._warnings import ColumnWarning
 from kernalign.cli.errors import DataError, UserError
 from kernalign.tables import Columns
 
-#: Whole numbers with at most this many values count as classes.
+#: Integers with at most this many distinct values are classes.
 MOST_CLASSES = 20
 SEPARATORS = ",;\t|"
 PARQUET = (".parquet", ".pq")
-#: More columns would keep a fit busy for hours.
+#: Maximum number of columns: a fit with more would take hours.
 MOST_COLUMNS = 10_000
 
 
 def need_pandas() -> Any:
-    """The module pandas, or a sentence that names the extra."""
+    """The module pandas, or an error that names the extra."""
     try:
         import pandas
     except ImportError:
@@ -53,7 +53,7 @@ def read_table(path: str) -> Any:
     except MemoryError:
         raise
     except Exception as problem:
-        # A file may hold anything: parsers of pandas and pyarrow raise their own errors.
+        # A file may contain anything: pandas and pyarrow raise errors of many types.
         reason = (str(problem).strip().splitlines() or ["no reason is known"])[0].rstrip(".")
         raise DataError(f"{path} cannot be read as a table: {reason}.") from None
     names = [str(column).strip() for column in table.columns]
@@ -74,7 +74,7 @@ def read_table(path: str) -> Any:
 
 
 def brief(value: Any) -> str:
-    """A name or a cell as a message shows it: a cell can be as long as the table."""
+    """A name or a cell in a message, shortened: a cell can be very long."""
     shown = repr(value)
     return shown if len(shown) <= 60 else f"{shown[:50]}... ({len(shown) - 2} characters)"
 
@@ -157,9 +157,9 @@ def _task(column: Any, task: str, target: str) -> tuple[str, str]:
 
 
 def check_columns(X: Any) -> None:
-    """Say what is wrong with the columns before the work, not after it."""
+    """Check the columns before the computation."""
     with warnings.catch_warnings():
-        # The fit says it.
+        # The fit gives the warning.
         warnings.simplefilter("ignore", ColumnWarning)
         try:
             Columns.of(X)
@@ -176,7 +176,8 @@ def _refuse_infinite(X: Any, numbers: Sequence[str]) -> None:
     for name in numbers:
         infinite = np.isinf(X[name].to_numpy(dtype=float, na_value=np.nan))
         if infinite.any():
-            raise DataError(f"Column {name!r} is infinite in {_rows(infinite)}: mend these cells.")
+            where = _rows(infinite)
+            raise DataError(f"Column {name!r} is infinite in {where}: correct these cells.")
 
 
 def for_prediction(
@@ -217,7 +218,7 @@ def _need(table: Any, name: str, whose: str) -> None:
 
 
 def _rows(mask: Any) -> str:
-    """Which rows of the table, counted from 1 below the header."""
+    """Row numbers in words, counted from 1 below the header."""
     rows = np.flatnonzero(np.asarray(mask)) + 1
     if len(rows) == 1:
         return f"row {rows[0]}"
