@@ -48,6 +48,23 @@ def test_an_indefinite_matrix_is_told(matrix):
     assert _lapack.factorise(A) == 4
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_matrix_that_rounding_made_indefinite_gets_what_it_takes(order):
+    v = np.random.default_rng(0).normal(size=(30, 2))
+    A = v @ v.T
+    A[7, 7] -= 1e-7 * np.trace(A)
+    L = np.tril(_lapack.cholesky(A.copy(order=order)))
+    added = L @ L.T - A
+    np.testing.assert_allclose(added, added[0, 0] * np.eye(30), atol=1e-12 * np.trace(A))
+    assert 0 < added[0, 0] < 1e-4 * np.trace(A)
+
+
+def test_the_product_of_a_factor_with_itself(matrix):
+    L = np.asfortranarray(np.tril(matrix))
+    found = _lapack.product(L.copy(order="F"))
+    np.testing.assert_allclose(below(found), below(L.T @ L), rtol=1e-12)
+
+
 def test_what_is_not_in_fortrans_order_is_refused(matrix):
     A = matrix
     with pytest.raises(AssertionError, match="Fortran"):

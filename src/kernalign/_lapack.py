@@ -21,12 +21,45 @@ PLAIN = ctypes.c_char(b"N")
 TRANSPOSED = ctypes.c_char(b"T")
 
 
+#: First addition to the diagonal of a matrix that is not positive definite, relative to its mean.
+JITTER = 1e-8
+
+
+def symmetric(A: Array) -> Array:
+    """A symmetric matrix in Fortran's order, in the same memory."""
+    return A if A.flags.f_contiguous else A.T
+
+
+def cholesky(A: Array) -> Array:
+    """The factor of a full symmetric matrix A in its place, with the smallest sufficient addition
+    to the diagonal. What is above the diagonal is not part of it."""
+    A = symmetric(A)
+    n = len(A)
+    diagonal = A.ravel(order="K")[:: n + 1]
+    kept, added = diagonal.copy(), JITTER * float(np.abs(diagonal).mean())
+    while factorise(A):
+        # The routine leaves what is above the diagonal as it was.
+        for j in range(n - 1):
+            A[j + 1 :, j] = A[j, j + 1 :]
+        kept += added
+        diagonal[:] = kept
+        added *= 10
+    return A
+
+
 def factorise(A: Array) -> int:
     """The Cholesky factor of A in its place; returns 0, or the order of the minor at which it
     failed."""
     n, info = _int(len(A)), _int(0)
     _routine("dpotrf", 5)(LOWER, n, _data(A), n, info)
     return int(info.value)
+
+
+def product(L: Array) -> Array:
+    """L'L in the place of L, below the diagonal."""
+    n, info = _int(len(L)), _int(0)
+    _routine("dlauum", 5)(LOWER, n, _data(L), n, info)
+    return L
 
 
 def invert(L: Array) -> Array:

@@ -8,7 +8,6 @@ from kernalign.criteria.sum_evidence import (
     KernelSum,
     SumEvidence,
     Term,
-    cholesky,
     prior,
     retied,
 )
@@ -148,13 +147,6 @@ def test_a_tied_term_equals_one_of_equal_relevances():
         size = np.diagonal(dense(E.rows.U, k)).mean()
         if family != Linear():
             assert k.size(D) == pytest.approx(size)
-
-
-def test_cholesky_helps_a_matrix_that_rounding_made_indefinite():
-    v = np.random.default_rng(0).normal(size=(30, 2))
-    A = np.asfortranarray(v @ v.T)
-    L = np.tril(cholesky(A.copy(order="F")))
-    np.testing.assert_allclose(L @ L.T, A, atol=1e-6 * np.trace(A))
 
 
 def test_which_families_can_be_packed():

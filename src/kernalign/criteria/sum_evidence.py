@@ -35,8 +35,6 @@ LOG_RELEVANCE, LOG_WEIGHT, NOISE = (-18.0, 6.0), (-9.0, 9.0), (1e-6, 1e3)
 MIN_PROGRESS = 0.3
 #: Lower bound of tr Y'A^-1 Y, which vanishes for a constant response.
 MIN_QUADRATIC_FORM = 1e-200
-#: Smallest relative addition to the diagonal of a matrix that has no Cholesky factor.
-JITTER = 1e-8
 
 
 @dataclass(frozen=True)
@@ -178,7 +176,7 @@ class SumEvidence:
             rows.fill(self._room, packed, diagonal + added)
             if not _lapack.factorise(self._room):
                 return self._room, h
-            added = 10 * added or JITTER * float(np.abs(diagonal).mean())
+            added = 10 * added or _lapack.JITTER * float(np.abs(diagonal).mean())
 
     def _value(self, L: Array, q: float, h: float, k: KernelSum) -> float:
         """The criterion from the factor of A and q = tr Y'A^-1 Y."""
@@ -275,19 +273,6 @@ def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) ->
     own = (1 - 1 / copies) / noise + inverse / copies**2
     missed: Array = a / (copies * own)[:, None]
     return Y - missed
-
-
-def cholesky(A: Array) -> Array:
-    """The lower Cholesky factor of A, with the smallest sufficient addition to the diagonal."""
-    n = len(A)
-    diagonal = A.ravel(order="K")[:: n + 1]
-    added = JITTER * float(np.abs(diagonal).mean())
-    while True:
-        L = np.array(A, order="F")
-        if not _lapack.factorise(L):
-            return L
-        diagonal += added
-        added *= 10
 
 
 def retied(k: KernelSum, d: int) -> KernelSum:

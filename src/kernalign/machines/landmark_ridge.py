@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dlauum
 
+from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
-from kernalign.criteria.sum_evidence import CONSTANT, cholesky
+from kernalign.criteria.evidence import mirror
+from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import KernelsOnRows
@@ -67,10 +68,11 @@ class LandmarkRidge:
         self.constant = CONSTANT * self.h
         self.noise = float(np.exp(log_noise)) * self.h
         self._kept: Array | None = None
-        with blocks_in_threads():
-            if keep:
+        self._precondition(K)
+        del K
+        if keep:
+            with blocks_in_threads():
                 self._keep()
-            self._precondition(K)
 
     def values(self, rows: slice) -> Array:
         """k(x, Z) of some rows, with the constant."""
@@ -91,15 +93,17 @@ class LandmarkRidge:
         self._kept = kept
 
     def _precondition(self, K: Array) -> None:
-        """The factors T and A."""
-        K = np.asfortranarray(K + self.constant)
-        K.ravel(order="K")[:: self.m + 1] += JITTER[self.precision] * (self.h + self.constant)
-        T = np.tril(cholesky(K))
-        inner, _ = dlauum(np.asfortranarray(T), lower=1)
-        inner *= self.n / self.m
-        inner.ravel(order="K")[:: self.m + 1] += self.noise
-        self.T = T.astype(self.precision)
-        self.A = np.tril(cholesky(inner)).astype(self.precision)
+        """The factors T and A, from K = k(Z, Z), which is overwritten."""
+        K += self.constant
+        diagonal = K.ravel(order="K")[:: self.m + 1]
+        diagonal += JITTER[self.precision] * (self.h + self.constant)
+        L = _lapack.cholesky(K)
+        self.T = _lower(L, self.precision)
+        _lapack.product(L)
+        mirror(L)
+        L *= self.n / self.m
+        diagonal += self.noise
+        self.A = _lower(_lapack.cholesky(L), self.precision)
 
     def solve(
         self,
@@ -173,6 +177,14 @@ class LandmarkRidge:
             total = total + part
         found: Array = total
         return found
+
+
+def _lower(L: Array, precision: Any) -> Array:
+    """The lower triangle of L, zero above it."""
+    found = L.astype(precision)
+    for j in range(1, len(found)):
+        found[:j, j] = 0.0
+    return found
 
 
 def _columns(a: Array) -> Array:

@@ -20,7 +20,6 @@ import numpy as np
 from kernalign import _lapack
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array, IntArray
-from kernalign.criteria.sum_evidence import cholesky
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.learned import rows_within_budget
@@ -59,10 +58,10 @@ class Posterior:
 
     def factor(self, K: Array) -> Array:
         """The Cholesky factor of A, below the diagonal, from K = k(rows), which is overwritten."""
-        A = np.asfortranarray(K)
+        A = _lapack.symmetric(K)
         A += self.constant
         A.ravel(order="K")[:: len(A) + 1] += self.noise / self.weight
-        return cholesky(A)
+        return _lapack.cholesky(A)
 
     def deviations(self, L: Array, own: Array, K: Array) -> Array:
         """Standard deviations of the response at other rows.

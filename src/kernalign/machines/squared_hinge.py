@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 
+from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
-from kernalign.criteria.sum_evidence import cholesky
 from kernalign.machines.least_squares import LinearModel, NormalEquations
 
 #: Rows of phi that one thread processes at a time; they stay in its cache for the transpose.
@@ -140,7 +140,7 @@ class SquaredHinge:
         system[np.diag_indices(len(system))] += 1 / C
         # A is L^-1 (sum of raw raw') L^-T. If L is ill-conditioned, rounding errors in the sum can
         # make A indefinite. An approximate factor is enough for a preconditioner.
-        factor = cholesky(np.asfortranarray(system)), True
+        factor = _lapack.cholesky(system), True
         level = share * self.total
 
         def solve(z: Array) -> Array:

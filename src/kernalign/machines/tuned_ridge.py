@@ -14,7 +14,7 @@ import numpy as np
 from kernalign import _lapack
 from kernalign._threads import map_ahead
 from kernalign._typing import Array, IntArray
-from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, cholesky, leave_one_out
+from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, leave_one_out
 from kernalign.gram import Target
 from kernalign.machines.calibration import best_slopes, log_losses, margins
 from kernalign.machines.model import DualModel
@@ -67,10 +67,10 @@ def solved_ridge(K: Array, target: Target, log_noise: float) -> SolvedRidge:
     n = len(K)
     h = mean_diagonal(K, target)
     noise, constant = float(np.exp(log_noise)) * h, CONSTANT * h
-    A = np.asfortranarray(K)
+    A = _lapack.symmetric(K)
     A += constant
     A.ravel(order="K")[:: n + 1] += noise / w
-    L = cholesky(A)
+    L = _lapack.cholesky(A)
     a = _lapack.solve(L, target.centred)
     mean = w @ target.values / N
     model = DualModel(a, mean + constant * a.sum(axis=0))
