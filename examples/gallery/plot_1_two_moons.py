@@ -1,14 +1,14 @@
 """
-Two moons among features of noise
-=================================
+Two moons with noise features
+=============================
 
-Two features tell the classes apart, eighteen are noise. A kernel with one bandwidth for all
-features drowns in the noise. With one bandwidth per feature the kernel learns which ones to look
-at: an irrelevant feature gets ``sigma = inf`` and drops out.
+Two features separate the classes; eighteen are noise. A kernel with one bandwidth for all features
+is dominated by the noise. With one bandwidth per feature, the kernel learns which features are
+relevant: an irrelevant one gets ``sigma = inf`` and is ignored.
 """
 
 # %%
-# The data: two moons, and eighteen columns of noise beside them.
+# The data are two moons and eighteen noise features.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,7 +22,7 @@ X = np.hstack([X, noise])
 X_train, y_train, X_test, y_test = X[:400], y[:400], X[400:], y[400:]
 
 # %%
-# One bandwidth for all features, then one for each. Both choose C by cross-validation.
+# One bandwidth for all features, then one per feature. Both select C by cross-validation.
 
 one = KernelClassifier(ContinuousAlignment(Gaussian())).fit(X_train, y_train)
 many = KernelClassifier(ContinuousAlignment(Gaussian(ard=True))).fit(
@@ -43,7 +43,7 @@ print(
 )
 
 # %%
-# On the left the decision over the two moons, with every noise feature at zero; on the right the
+# Left: the decision function over the two moons, with all noise features at zero. Right: the
 # relevance of each feature.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")

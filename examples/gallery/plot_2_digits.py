@@ -1,14 +1,14 @@
 """
-Handwritten digits: what a learned kernel sees
-==============================================
+Handwritten digits: the learned kernel
+======================================
 
-Ten classes, sixty-four pixels. The default searches families of kernels by their evidence. The
-picture puts the learned kernel beside the *target kernel*, which is large for two images of the
+There are ten classes and sixty-four pixels. The default searches families of kernels by evidence.
+The plot compares the learned kernel with the *target kernel*, which is large for two images of the
 same digit and small otherwise.
 """
 
 # %%
-# Six hundred images to learn from; the other 1197 are the test.
+# 600 images are used for training, the other 1197 for testing.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,7 @@ print(f"test error {100 * (1 - model.score(X_test, y_test)):.1f} %")
 
 # %%
 # The Gram matrix of a sample of the test rows, ordered by class. Blocks on the diagonal are
-# images of the same digit. These rows played no part in learning the kernel.
+# images of the same digit. The kernel was not learned from these rows.
 
 order = np.argsort(y_test[:400], kind="stable")
 rows, labels = X_test[:400][order], y_test[:400][order]
@@ -45,7 +45,7 @@ for ax in (left, right):
 plt.show()
 
 # %%
-# The images it is least sure of: those whose best two classes are nearest to each other.
+# The most uncertain images: those with the smallest difference between the best two classes.
 
 scores = np.sort(model.decision_function(X_test), axis=1)
 unsure = np.argsort(scores[:, -1] - scores[:, -2])[:8]

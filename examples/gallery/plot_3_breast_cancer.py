@@ -2,13 +2,13 @@
 A table with named columns: breast cancer
 =========================================
 
-Thirty measurements of cell nuclei in their own units, and a diagnosis. The usual steps: scale,
-learn, compare under one cross-validation, then ask the kernel what it looked at.
+The data are thirty measurements of cell nuclei in different units, and a diagnosis. The steps are:
+scale, learn, compare by cross-validation, then interpret the kernel.
 """
 
 # %%
 # Units differ by a factor of a thousand, so a ``StandardScaler`` comes first. The default does not
-# need it, the other models do. It keeps the names of the columns where pandas is asked for.
+# need it, but the other models do. With pandas output, it keeps the names of the columns.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,7 +27,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# The default beside the grid search that people run instead, on the same five folds.
+# The default compared with the usual grid search, on the same five folds.
 
 grid = {"C": 10.0 ** np.arange(-2, 4), "gamma": np.geomspace(1e-4, 1, 6)}
 models = {
@@ -40,8 +40,8 @@ for name, model in models.items():
     print(f"{name}: cross-validated error {100 * (1 - scores.mean()):.1f} %")
 
 # %%
-# One bandwidth per feature says which measurements the kernel uses. The penalty pulls the thirty
-# bandwidths towards each other.
+# One bandwidth per feature shows which measurements the kernel uses. The penalty favours equal
+# bandwidths.
 
 learner = ContinuousAlignment(Gaussian(ard=True), penalty=1e-3)
 pipe = make_pipeline(StandardScaler(), KernelClassifier(learner))
@@ -53,9 +53,8 @@ relevance = sum(
 print(f"test error {100 * (1 - pipe.score(X_test, y_test)):.1f} %")
 
 # %%
-# Relevance is what the kernel looks at; permutation importance is what the prediction loses
-# without it. Columns that say the same (radius, perimeter, area) can be relevant and yet
-# replaceable.
+# Relevance describes the kernel; permutation importance is the loss in accuracy without a column.
+# Columns with the same information (radius, perimeter, area) can be relevant but replaceable.
 
 lost = permutation_importance(pipe, X_test, y_test, n_repeats=5, random_state=0)
 top = np.argsort(relevance)[-8:]

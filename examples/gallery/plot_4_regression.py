@@ -2,12 +2,12 @@
 Regression: a trend and a season
 ================================
 
-A response that drifts slowly and swings with a period nobody told us. The union of two families
-lets the learner take a wide Gaussian for the drift and find the frequency for the swing.
+The response has a slow trend and an oscillation of unknown period. With the union of two families,
+the learner uses a wide Gaussian for the trend and finds the frequency of the oscillation.
 """
 
 # %%
-# Ten years of monthly values: a slow curve, a wave of period one year, noise.
+# Ten years of monthly values: a slow trend, an oscillation with a period of one year, and noise.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,9 +27,9 @@ y = truth + 0.3 * rng.standard_normal(t.size)
 X = t[:, None]
 
 # %%
-# The bounds say what we know: the drift is slower than two years, the swing at least three
-# radians a year. The target kernel is y y'. Kernel ridge regression is the machine; its ridge is
-# chosen by cross-validation.
+# The bounds express prior knowledge: the trend is slower than two years, the frequency at least
+# three radians per year. The target kernel is y y'. The machine is kernel ridge regression; its
+# ridge parameter is selected by cross-validation.
 
 families = AnyOf(Gaussian(bounds=(2, 20)), Dirichlet(bounds=(3, 20)))
 union = KernelRegressor(ContinuousAlignment(families)).fit(X, y)
@@ -43,7 +43,7 @@ weight, wave = max(
 print(f"period found: {2 * np.pi / wave:.3f} (truth: 1)")
 
 # %%
-# Between the observations both do well. Beyond them only the kernel that knows the period goes on.
+# Between the observations both are accurate. Only the kernel with the period extrapolates.
 
 ahead = np.linspace(0, 12, 700)
 figure, ax = plt.subplots(figsize=(10, 4), layout="constrained")

@@ -2,13 +2,13 @@
 Several views of the same objects
 =================================
 
-Digits again, described in four ways: by their pixels, by sums along rows, by sums along columns,
-and by a view that is only noise. Each view gets a family of its own over its own columns, and the
-learner decides how much of which to use.
+Images of digits are described in four ways: by their pixels, by sums along rows, by sums along
+columns, and by a view that is only noise. Each view has its own family over its own columns, and
+the learner weights them.
 """
 
 # %%
-# The four views stand side by side in one table; ``columns=`` tells them apart.
+# The four views are adjacent blocks of columns in one table; ``columns=`` selects them.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -42,8 +42,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# Families may differ from view to view: distances between counts are often better summed than
-# squared, hence the Laplacian for the sums.
+# Views may have different families. For counts, the L1 distance is often better than the squared
+# one, hence the Laplacian for the sums.
 
 union = AnyOf(
     Gaussian(columns=columns["pixels"]),
@@ -55,7 +55,7 @@ model = KernelClassifier(ContinuousAlignment(union)).fit(X_train, y_train)
 print(model.kernel_)
 
 # %%
-# How much of each view is in the kernel, beside the error that each view gives by itself.
+# The weight of each view in the kernel, and the error of each view alone.
 
 
 def error(learner):

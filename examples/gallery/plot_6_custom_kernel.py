@@ -1,15 +1,14 @@
 """
-A kernel of your own: the hour of the day
-=========================================
+Your own kernel: the hour of the day
+====================================
 
-Eleven at night and one in the morning are two hours apart, not twenty-two. A Gaussian on the hour
-does not know that; a kernel on the circle does. Any function of two data sets and some parameters
-can be a family.
+23:00 and 1:00 are two hours apart, not twenty-two. A Gaussian on the hour ignores this; a kernel on
+the circle does not. Any function of two data sets and some parameters can be a family.
 """
 
 # %%
-# Something is on from half past nine in the evening until two at night. Nobody watched between
-# midnight and four, so the 80 observations say nothing about those hours by themselves.
+# An event takes place from 21:30 to 2:00. There are 80 observations, none of them between midnight
+# and 4:00.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -45,8 +44,8 @@ for name, fitted in (("on the clock", model), ("plain Gaussian", plain)):
 print(model.kernel_)
 
 # %%
-# The probability around the clock. For the plain kernel midnight is one end of a line, and the
-# hours after it are nearest to four in the morning.
+# The probability over the day. For the Gaussian kernel, midnight is the end of an interval, and the
+# hours after it are close only to 4:00.
 
 hours = np.linspace(0, 24, 400)
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")

@@ -2,12 +2,12 @@
 The paper's sine problem: frequencies from labels
 =================================================
 
-Labels are the sign of a sum of three sines of one number. The Dirichlet kernel
-``1 + 2 cos(sigma |x - x'|)`` sees one frequency; learning a combination of them finds the three.
+Labels are the sign of a sum of three sines of one feature. The Dirichlet kernel
+``1 + 2 cos(sigma |x - x'|)`` has one frequency; a learned combination of kernels finds all three.
 """
 
 # %%
-# The problem of the paper: x uniform on [-10, 10], three frequencies.
+# The problem of the paper: x is uniform on [-10, 10], and there are three frequencies.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -38,8 +38,8 @@ print(f"Gaussian:  test error {100 * (1 - gaussian.score(X_test, y_test)):.1f} %
 print(model.kernel_)
 
 # %%
-# The alignment of a single kernel, over its frequency: dozens of local maxima, of which a local
-# search would find the nearest. The scan is fine enough not to miss one.
+# The alignment of a single kernel as a function of its frequency has dozens of local maxima. A
+# local search would find the nearest one. The scan is fine enough not to miss any.
 
 sigma = np.linspace(0.05, 10, 400)
 target = np.outer(y, y)

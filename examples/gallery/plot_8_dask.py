@@ -2,13 +2,13 @@
 Rows on a cluster
 =================
 
-A Dask array is learned from where it lies: chunks of rows stay with the workers that hold them.
-Here the cluster is this process; on a real one only the address of the client changes.
+Chunks of a Dask array stay on their workers. Here the cluster is this process; for a real cluster,
+only the address of the client changes.
 """
 
 # %%
-# A million would do; sixteen thousand are enough to watch. Chunks must not cut features apart, and
-# need not be of equal length.
+# This example uses 16,000 rows. Chunks must not divide the features, and need not have equal
+# lengths.
 
 import dask.array as da
 import matplotlib.pyplot as plt
@@ -20,15 +20,15 @@ from kernalign import ContinuousAlignment, KernelClassifier
 rng = np.random.default_rng(0)
 rows = rng.uniform(-3, 3, size=(16_000, 2))
 labels = (np.sin(2 * rows[:, 0]) + np.cos(2 * rows[:, 1]) > 0).astype(int)
-# Port 0 is any free one: another cluster may hold the usual port of the dashboard.
+# Port 0 means any free port: another cluster may use the usual port of the dashboard.
 client = Client(
     processes=False, n_workers=2, threads_per_worker=1, dashboard_address=":0"
 )
 X = da.from_array(rows[:12_000], chunks=((5000, 4000, 3000), (2,)))
 
 # %%
-# The kernel comes from exact passes over all pairs of chunks, or from a sample where there are too
-# many; the sums of the second stage are added up chunk by chunk. Only labels come to the client.
+# The kernel is learned by exact passes over all pairs of chunks, or on a sample if there are too
+# many. The sums of the second stage are added chunk by chunk. Only labels are sent to the client.
 
 clf = KernelClassifier(ContinuousAlignment(), n_components=300).fit(
     X, labels[:12_000]
@@ -37,7 +37,7 @@ print(clf.kernel_)
 print(clf.solver_, f"{1 - clf.score(rows[12_000:], labels[12_000:]):.3f}")
 
 # %%
-# Predictions of a Dask array are a Dask array, computed when they are asked for.
+# The predictions of a Dask array are a lazy Dask array.
 
 side = np.linspace(-3, 3, 120)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

@@ -342,7 +342,7 @@ def test_every_step(step, tmp_path):
 
 
 def test_what_is_no_estimator_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"save takes a fitted estimator .* Got list"):
+    with pytest.raises(ValueError, match=r"save needs a fitted estimator .* Got list"):
         save([1], tmp_path / "m.kern")
     with pytest.raises(ValueError, match="there is no folder"):
         save(KernelClassifier(), tmp_path / "no" / "m.kern")

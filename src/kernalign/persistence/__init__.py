@@ -1,4 +1,4 @@
-"""Saved models: one file of checked data, from which nothing runs."""
+"""Saved models: one file of checked data, which is loaded without running code from it."""
 
 from kernalign.persistence.container import FORMAT, ModelFileError
 from kernalign.persistence.files import load, read_header, save

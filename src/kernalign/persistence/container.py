@@ -43,7 +43,7 @@ _DATE = 0x21
 
 
 class ModelFileError(ValueError):
-    """A file that is no saved model, is damaged or forged, or was written by another version."""
+    """A file that is not a saved model, is damaged or forged, or is of an incompatible version."""
 
 
 @dataclass(frozen=True)

@@ -31,20 +31,20 @@ def save(
 ) -> Path:
     """Write a fitted estimator, or a pipeline that ends in one, to one file.
 
-    The file holds numbers, text and arrays only. It is written at once: after an interruption what
-    was there before is still there. A symbolic link is followed, and the mode of a file that is
-    there is kept.
+    The file contains numbers, text and arrays only. It is replaced atomically: after an
+    interruption, the previous file is unchanged. Symbolic links are followed, and the mode of an
+    existing file is kept.
 
     Parameters
     ----------
     estimator : fitted estimator of kernalign, or scikit-learn `Pipeline` of such estimators and the
         usual transformers
-    path : where to write; the usual ending is ``.kern``
-    notes : plain values (numbers, text, lists, dictionaries) to keep with the model, which
-        `read_header` returns
+    path : file to write; the usual suffix is ``.kern``
+    notes : plain values (numbers, text, lists, dictionaries) to save with the model;
+        `read_header` returns them
     key : a secret of at least 16 bytes, such as ``secrets.token_bytes(32)``, with which the file is
-        signed (HMAC-SHA256). Who has the key can check with `load` that the file comes from someone
-        who has it too.
+        signed (HMAC-SHA256). With the same key, `load` checks that the file was written by
+        someone who has it.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def save(
     Raises
     ------
     ValueError
-        If the model holds what a file cannot, such as a machine of another library.
+        If a part of the model cannot be saved, such as a machine of another library.
     OSError
         If the file cannot be written.
 
@@ -74,7 +74,7 @@ def save(
     path = Path(path)
     if not isinstance(estimator, BaseEstimator):
         raise ValueError(
-            "save takes a fitted estimator such as KernelClassifier().fit(X, y). "
+            "save needs a fitted estimator such as KernelClassifier().fit(X, y). "
             f"Got {type(estimator).__name__} instead."
         )
     if not path.parent.is_dir():
@@ -102,25 +102,25 @@ def load(
     trusted: Iterable[Callable[..., Any]] = (),
     key: bytes | None = None,
 ) -> Any:
-    """The estimator that `save` wrote to a file; no code from the file is run.
+    """Load an estimator that `save` wrote; no code from the file is run.
 
-    Every value is checked against what its field may hold, and values against each other.
+    Every value is checked against the schema of its field, and values against each other.
 
     Parameters
     ----------
     path : the file
-    trusted : the user's own classes and functions that the model uses, such as the function of a
-        `CustomFamily`: a file only names them.
-    key : the secret that the file was signed with. If it is given, a file that is not signed, or
-        not with this key, is refused.
+    trusted : user-defined classes and functions that the model uses, such as the function of a
+        `CustomFamily`; the file contains only their names.
+    key : the secret that the file was signed with. If it is given, a file without a valid
+        signature raises an error.
 
     Raises
     ------
     ModelFileError
-        If the file is no saved model, is cut off, was altered, holds what a model cannot hold, is
-        not signed with the key, or comes from another version.
+        If the file is not a saved model, is truncated or altered, contains invalid values, is not
+        signed with the key, or was written by an incompatible version.
     OSError
-        If the file is not there, or cannot be read.
+        If the file does not exist or cannot be read.
     """
     path = Path(path)
     _check_key(key)
@@ -136,7 +136,7 @@ def load(
 
 
 def read_header(path: str | os.PathLike[str], *, key: bytes | None = None) -> dict[str, Any]:
-    """What a saved model says of itself: class, versions, feature names, notes, checksum.
+    """The header of a saved model: class, versions, feature names, notes, checksum.
 
     Checksum and, with a key, signature are verified.
     """

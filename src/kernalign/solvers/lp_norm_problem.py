@@ -31,7 +31,7 @@ from kernalign.solvers.svm import (
     with_bracket,
 )
 
-#: Ridge, relative to the mean diagonal, that lets a singular Gram matrix of margin rows factor.
+#: Ridge, relative to the mean diagonal, for a singular Gram matrix of margin rows.
 RIDGE = 1e-10
 
 
@@ -39,7 +39,7 @@ RIDGE = 1e-10
 class Iterate:
     """The machines at some weights, with the bracket [dual, primal] of the whole problem.
 
-    theta : (M,);  machines : one solution for each column of labels.
+    theta : (M,);  machines : one solution per column of labels.
     q : (M,) quadratic forms;  products : (M, rows, c) K_m beta on the rows `support`.
     K : (n, n) sum_m theta_m K_m.
     """
@@ -71,7 +71,7 @@ class Iterate:
 
     @property
     def machine_gap(self) -> float:
-        """The share of the gap that the machines have left, relative to P."""
+        """The part of the gap that is due to the machines, relative to P."""
         return relative_gap(self.primal, sum(machine.dual for machine in self.machines))
 
     @property
@@ -91,7 +91,7 @@ class LpNormProblem:
 
     labels : (n, c) columns of -1 and +1.
     machine_gap : relative gap to which machines are solved.
-    libsvm : whether libsvm still reaches it; set to False once it met its iteration limit.
+    libsvm : whether to try libsvm; set to False once it reached its iteration limit.
     """
 
     def __init__(
@@ -132,10 +132,10 @@ class LpNormProblem:
         return Iterate(theta, self.C, machines, q, products, support, K, self.p)
 
     def continued(self, found: Iterate) -> Iterate:
-        """The better of two guesses at this C from the solution at a smaller one.
+        """The better of two initial guesses at this C, from the solution at a smaller C.
 
-        While all rows of a class are at their bound, alpha grows in proportion to C; once no row
-        is, it does not change any more. Either costs O(n) to look at.
+        While all rows of a class are at their bound, alpha is proportional to C; once no row is, it
+        is constant. Evaluating either costs O(n).
         """
         factors = {self.C / found.C, min(self.C / found.C, 1.0)}
         return min((self._scaled(found, f) for f in factors), key=lambda guess: guess.gap)
@@ -153,8 +153,8 @@ class LpNormProblem:
     def hessian(self, at: Iterate) -> Array | None:
         """d^2 J / d theta^2 = sum_c G_c' (K_FF^-1 - K_FF^-1 11' K_FF^-1 / 1'K_FF^-1 1) G_c.
 
-        G_c : (F, M) columns (K_m beta_c)_F on the rows F that lie on the margin: they stay there
-        when theta changes, and the others stay at their bounds. None where K_FF is not positive.
+        G_c : (F, M) columns (K_m beta_c)_F on the rows F on the margin. They stay there when
+        theta changes, and the others stay at their bounds. None if K_FF is not positive definite.
         """
         M = len(self.stack)
         H = np.zeros((M, M))
@@ -177,31 +177,31 @@ class LpNormProblem:
         return H
 
     def newton_weights(self, at: Iterate) -> Array | None:
-        """Where the second-order model of J has its minimum over the weights.
+        """The minimiser of the second-order model of J over the weights.
 
         min_t -q'(t - theta)/2 + 1/2 (t - theta)' (H + R) (t - theta),   t >= 0, a't = a'theta
 
         with a = theta^(p-1) and R = lambda (p-1) diag(theta^(p-2)): the norm's constraint, made
-        linear, and its curvature times its multiplier lambda = theta'q / 2. None where J has no
-        such model, or nothing is left to choose.
+        linear, and its curvature times its multiplier lambda = theta'q / 2. None if J has no
+        such model, or if there is only one weight.
         """
         theta, p = at.theta, self.p
         multiplier = 0.5 * float(theta @ at.q)
         H = self.hessian(at) if np.isfinite(p) and multiplier > 0 else None
         if H is None:
             return None
-        # In units of the multiplier the optimum is of order one.
+        # Scaled by the multiplier, the optimum is of order one.
         slopes, A = 0.5 * at.q / multiplier, H / multiplier
         inside = np.maximum(theta, 1e-6)
         A.flat[:: len(A) + 1] += (p - 1) * inside ** (p - 2) + RIDGE * (1 + A.trace() / len(A))
         a = inside ** (p - 1)
         t = box_qp(A, slopes + A @ theta, a, float(a @ theta))
         if p == 1:
-            # The interior point leaves traces of weights that are zero at the minimum.
+            # The interior-point solution has small positive values for zero weights.
             excess = A @ (t - theta) - slopes
             t = np.where(t < excess - excess.min(), 0.0, t)
         else:
-            # No weight is zero at the minimum: what the linear model says there is too much.
+            # No weight is zero at the minimum, so that the linear model overestimates the change.
             t = np.maximum(t, 1e-2 * theta)
         return normalised(t, p)
 
@@ -213,7 +213,7 @@ class LpNormProblem:
         return normalised((size / size.max()) ** (2 / (self.p + 1)), self.p)
 
     def opened(self, theta: Array, share: float = 1e-3) -> Array:
-        """theta with every weight at least a share of the uniform one, so that none is locked."""
+        """theta with every weight at least a share of the uniform one, so that all can grow."""
         return normalised(np.maximum(theta, share * self.uniform), self.p)
 
 

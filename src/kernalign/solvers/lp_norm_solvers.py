@@ -1,7 +1,7 @@
-"""Ways to the minimum of J(theta) over non-negative weights with |theta|_p <= 1.
+"""Solvers for the minimum of J(theta) over non-negative weights with |theta|_p <= 1.
 
-A solver is a generator: from an iterate it yields one iterate a round, the start included, each
-with its certificate, and never ends by itself. Who consumes it decides when to stop.
+A solver is an infinite generator: from an iterate it yields one iterate per round, including the
+start, each with its certificate. The caller decides when to stop.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from kernalign._typing import Array
 from kernalign.solvers.lp_norm_problem import Iterate, LpNormProblem, normalised
 
 Solver = Callable[[LpNormProblem, Iterate], Iterator[Iterate]]
-#: 1'alpha and q/2 of a machine: J(theta) >= 1'alpha - theta'q/2. Keeps no n x n matrix alive.
+#: 1'alpha and q/2 of a machine: J(theta) >= 1'alpha - theta'q/2. It keeps no n x n matrix in
+#: memory.
 Cut = tuple[float, Array]
 
-#: Trial steps of a line search before another kind of step is tried.
+#: Maximum number of trial steps of a line search before another kind of step is tried.
 TRIALS = 8
 GOLDEN = (np.sqrt(5) - 1) / 2
 
 
 def newton(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
-    """To the minimum of the second-order model of J, shortened until J falls.
+    """Steps to the minimum of the second-order model of J, shortened until J decreases.
 
-    J is piecewise smooth, and close to the optimum each round gains several digits (Chapelle and
+    J is piecewise smooth, and near the optimum each round gains several digits (Chapelle and
     Rakotomamonjy 2008 for p = 1).
     """
     now = start
@@ -35,7 +36,7 @@ def newton(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
         target = problem.newton_weights(now)
         found = None if target is None else _towards(problem, now, target)
         if found is None:
-            # The closed form falls from anywhere, but cannot leave zero.
+            # The closed form always decreases J, but keeps zero weights at zero.
             found = problem.evaluate(problem.closed_form(_opened(problem, now)))
         now = found
 
@@ -68,8 +69,8 @@ def cutting_plane(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
     """The semi-infinite linear program (Sonnenburg et al. 2006), stabilised.
 
     Each machine gives a cut J(theta) >= 1'alpha - theta'q/2. The next weights minimise the largest
-    of the cuts within a box around the best weights so far; where that overshoots, the step is
-    shortened. Without box and step the weights jump from vertex to vertex.
+    of the cuts within a box around the best weights so far; if that overshoots, the step is
+    shortened. Without box and step length, the weights would jump between vertices.
     """
     best, radius = start, 1.0
     cuts = [_cut(start)]
@@ -81,7 +82,7 @@ def cutting_plane(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
         if found is None:
             radius = max(radius / 4, 1e-9)
             continue
-        # Far from what the cuts promised: they are only good nearby.
+        # The cuts are only accurate nearby: adapt the radius to the actual decrease.
         radius = min(2 * radius, 1.0) if best.primal - found.primal > expected / 2 else radius / 2
         best = found
 
@@ -90,7 +91,7 @@ def cutting_plane(problem: LpNormProblem, start: Iterate) -> Iterator[Iterate]:
 
 
 def _opened(problem: LpNormProblem, now: Iterate) -> Iterate:
-    """The iterate, or one near it without weights so small that the closed form keeps them so."""
+    """The iterate, or one near it without tiny weights, which the closed form would not change."""
     opened = problem.opened(now.theta)
     locked = now.theta < 0.5 * opened if problem.p == 1 else now.theta == 0
     return problem.evaluate(opened) if locked.any() else now
@@ -101,9 +102,9 @@ def _towards(
 ) -> Iterate | None:
     """A step towards `target` that lowers J and leaves less than half its slope; else None.
 
-    J is convex along the way with known values and slopes. A step that went too far, or not far
-    enough, brackets the minimum, and the next one ends where the cubic through both ends of the
-    bracket has its own. cuts : where each machine's cut is added.
+    J is convex along the step, with known values and slopes. Steps that are too long or too short
+    bracket the minimum, and the next one is the minimum of the cubic through both ends of the
+    bracket. cuts : list to which the cut of each machine is appended.
     """
     direction = target - now.theta
     slope = -0.5 * float(now.q @ direction)
@@ -127,7 +128,7 @@ def _towards(
 
 
 def _cubic_minimum(low: tuple[float, ...], high: tuple[float, ...]) -> float:
-    """Where the cubic with given (place, value, slope) at two ends is lowest, inside of them."""
+    """The minimum of the cubic with given (position, value, slope) at two ends, between them."""
     width = high[0] - low[0]
     z = 3 * (low[1] - high[1]) / width + low[2] + high[2]
     root = np.sqrt(max(z**2 - low[2] * high[2], 0.0))
@@ -144,7 +145,7 @@ def _lowest(cuts: list[Cut], centre: Array, radius: float) -> tuple[Array, float
     M = len(centre)
     heights = np.array([height for height, _ in cuts])
     slopes = np.array([slope for _, slope in cuts])
-    # In units of the best bound, so that the solver's absolute tolerances mean something.
+    # Scaled by the best bound, because the solver has absolute tolerances.
     unit = float(heights.max()) or 1.0
     found = linprog(
         np.append(np.zeros(M), 1.0),
@@ -213,7 +214,7 @@ def _golden_section(
 
 
 def _on_simplex(theta: Array) -> Array:
-    """Weights with traces set to zero and sum one."""
+    """Weights with negligible values set to zero, scaled to sum one."""
     theta = np.where(theta > 1e-8, theta, 0.0)
     return theta / theta.sum()
 

@@ -1,7 +1,7 @@
 """The penalty lambda |sigma - mean sigma|^2 and the choice of lambda on held-out rows.
 
-From lambda = inf, where all parameters are tied together, down to 0, each problem starts from the
-kernels of the one before.
+lambda decreases from inf, where all parameters are equal, to 0. Each problem starts from the
+kernels of the previous one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from kernalign.solvers.inner_search import Penalty
 
 #: The paper's values.
 PATH = [10.0**k for k in range(-5, 15)]
-#: Under a penalty sigma stays finite: at most this many times the widest common bandwidth.
+#: With a penalty, sigma is finite: at most this multiple of the widest common bandwidth.
 WIDEST = 10.0
-#: What the penalty and its slope are cut at.
+#: Upper limit of the penalty and its slope.
 LARGEST = 1e150
 
 
@@ -72,7 +72,7 @@ def _deviation(family: Family, penalty: float) -> Penalty:
     def term(z: Array) -> tuple[float, Array]:
         sigma = family.from_search(z)
         deviation = sigma - sigma.mean()
-        # The penalty is in units of the columns: in small enough ones it is beyond all numbers.
+        # The penalty is in units of the columns and may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
             slope = np.nan_to_num(2 * penalty * deviation * family.d_sigma_d_z(sigma))
             value = penalty * float(deviation @ deviation)
@@ -101,15 +101,15 @@ def choose_penalty(
 ) -> Choice:
     """The lambda with the largest alignment on held-out rows.
 
-    lambda = inf is always tried first; ties go to the larger lambda, and so does the choice where
-    there are too few rows to hold any out.
+    lambda = inf is always tried first. Ties go to the larger lambda; so does the choice if there
+    are too few rows for a hold-out set.
     """
     train, held_out = split_in_proportion(target, validation_fraction, rng)
     if min(len(train), len(held_out)) < 2:
         return Choice(np.inf, [], [])
     X_train, T_train = X[train], target.rows(train)
     X_held, T_held = X[held_out], target.rows(held_out)
-    # The kernels of the penalty before are start enough.
+    # The kernels of the previous penalty are a good start.
     one_start = replace(settings, n_starts=1, callback=None)
     ground = Ground.of(families, X_train, rng)
     path: list[dict[str, float]] = []

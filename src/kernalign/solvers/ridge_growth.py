@@ -1,8 +1,8 @@
 """Evidence or leave-one-out error as the criterion of the greedy loop.
 
-The next kernel is proposed by the slope -<G, K(kappa_sigma)>, G = d criterion / dK, as alignment
-proposes by P; the first one by the criterion of the kernel by itself. After each addition all
-weights, parameters and the noise descend together.
+The next kernel is proposed by the slope -<G, K(kappa_sigma)>, G = d criterion / dK, as
+alignment does by P; the first one by the criterion of the single kernel. After each addition, all
+weights, parameters and the noise are optimised together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from kernalign.gram.quadratic_form import FormObjective
 from kernalign.kernels import Family, FamilyMember, SearchSpace
 from kernalign.solvers.descent import Descent, Point
 
-#: Noise of the first search, and weight of a kernel that is tried, in units of the first one's.
+#: Noise of the first search, and trial weight of a kernel relative to the first one.
 FIRST_NOISE, TRIED_WEIGHT = 0.1, 0.1
 
 
@@ -85,7 +85,7 @@ class RidgeGrowth(Growth):
         return GramProbe(objective.of, dictionary.families[family], dictionary.data[family])
 
     def add(self, family: int, z: Array) -> None:
-        """Take a kernel; all weights, parameters and the noise descend from there."""
+        """Add a kernel and optimise all weights, parameters and the noise."""
         self._before = self.atoms, self.point
         weight = 0.0 if self.empty else float(np.log(TRIED_WEIGHT))
         start = Point([*self.point.z, z], np.append(self.point.s, weight), self.point.log_noise)
@@ -97,7 +97,7 @@ class RidgeGrowth(Growth):
         self.slope = self.criterion.evaluate(self.K, self.noise)
 
     def before(self) -> tuple[list[tuple[int, Array]], Point]:
-        """Kernels and point without the last kernel taken."""
+        """Kernels and point before the last kernel was added."""
         return self._before
 
     def _descent(self, chosen: Sequence[int]) -> Descent:

@@ -20,9 +20,9 @@ from scipy.optimize import nnls
 from kernalign._typing import Array
 from kernalign.gram.stack import GramStack
 
-#: Share of the mean diagonal added where a matrix is not positive definite in floating point.
+#: Share of the mean diagonal added to a matrix that is not numerically positive definite.
 JITTER = 1e-12
-#: |mu - mu0 - radius v / |v|| / radius at which the weights of the fixed point have settled.
+#: |mu - mu0 - radius v / |v|| / radius at which the fixed-point iteration has converged.
 SETTLED = 1e-3
 #: Rounds without progress after which the fixed point is damped more.
 STALE = 20
@@ -56,8 +56,7 @@ class RidgeProblem:
         size = float(np.einsum("ii->", K)) / len(K)
         if not np.isfinite(size):
             raise ValueError(
-                "The combination of the kernels overflows: normalize='trace' brings them to one "
-                "scale."
+                "The combination of the kernels overflows: use normalize='trace' to scale them."
             )
         K[np.diag_indices_from(K)] += self.noise
         jitter = 0.0
@@ -66,7 +65,7 @@ class RidgeProblem:
                 L = cholesky(K, lower=True, check_finite=False)
                 break
             except LinAlgError:
-                # Ever more, so that it ends; what was added is reported.
+                # The addition grows until the factorisation succeeds; it is reported.
                 added = 9 * jitter or JITTER * size
                 K[np.diag_indices_from(K)] += added
                 jitter += added
@@ -95,7 +94,7 @@ class RidgeProblem:
 
 @dataclass
 class Solution:
-    """Weights, the machine that belongs to them, and what proves how good they are."""
+    """Weights, their machine, and the certificate."""
 
     mu: Array
     fit: Fit
@@ -122,7 +121,7 @@ def fixed_point(
         distance = float(np.linalg.norm(problem.farthest(v) - mu)) / problem.radius
         record = {"iteration": iteration, "objective": fit.value, "gap": gap, "distance": distance}
         history.append(record)
-        # Where F is flat the gap is small long before the weights have settled.
+        # If F is flat, the gap is small long before the weights have converged.
         done = gap == 0 or (gap <= tol and distance <= SETTLED)
         stale += 1
         if best is None or gap < best.gap or done:
@@ -130,7 +129,7 @@ def fixed_point(
         if done:
             break
         if stale == STALE:
-            # It goes round in circles: smaller steps.
+            # The iteration cycles: use smaller steps.
             eta, stale = min(0.9, eta + 0.1), 0
         if alpha is None:
             alpha = fit.alpha
@@ -167,7 +166,7 @@ def newton(
         direction = wanted - x
         slope = float(v @ direction)
         if slope <= 0:
-            # Rounding hides the way down: the vertex that the gradient points at is one.
+            # Rounding hides the descent direction: use the vertex of steepest descent.
             direction = problem.farthest(v) - mu
             slope = float(v @ direction)
         step = 1.0
@@ -195,7 +194,7 @@ def simplex_least_squares(Z: Array, r: Array, radius: float) -> Array:
     try:
         y, _ = nnls(np.vstack([E, np.ones(M)]), np.append(np.zeros(len(E)), 1.0), maxiter=30 * M)
     except RuntimeError:
-        # No answer in time; the caller takes a step along the gradient instead.
+        # The solver failed; the caller takes a gradient step instead.
         y = np.ones(M)
     return radius * y / y.sum() if y.any() else np.full(M, radius / M)
 

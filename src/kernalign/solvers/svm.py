@@ -3,10 +3,10 @@
 P = min_{beta,b} 1/2 beta'K beta + sum_i C w_i [1 - y_i (K beta + b)_i]_+
 D = max_{0 <= alpha_i <= C w_i, y'alpha = 0} 1'alpha - 1/2 beta'K beta,    beta = alpha o y
 
-libsvm stops on a tolerance of its own, which says little at large C: gaps of 10 to 90 % are common
-there. So its answer counts only if (P - D) / P is small. Otherwise the linear system of its own
-support vectors often gives the exact solution at the price of one factorisation, and where that
-fails an interior-point method takes over, whose work does not depend on C.
+libsvm's own stopping criterion is unreliable at large C: gaps of 10 to 90 % are common. Its
+solution is accepted only if (P - D) / P is small. Otherwise the linear system of its support
+vectors often gives the exact solution for one factorisation. If that fails, an interior-point
+method is used, whose cost does not depend on C.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from sklearn.svm import SVC
 
 from kernalign._typing import Array, IntArray
 
-#: The relative gap at which a solution counts as found.
+#: Relative gap at which a solution is accepted.
 GAP = 1e-4
-#: Rows up to which the interior-point method is affordable: n^3 / 3 operations an iteration.
+#: Maximum number of rows for the interior-point method: n^3 / 3 operations per iteration.
 INTERIOR_ROWS = 3000
-#: Relative gap at which the interior-point method stops; below it rounding takes over.
+#: Relative gap at which the interior-point method stops; rounding errors dominate below it.
 INTERIOR_GAP = 1e-8
 #: Interior-point iterations; ten to fifty are enough for any C.
 INTERIOR_ITERATIONS = 100
 #: Share of the way to the boundary that an interior-point step takes.
 STEP = 0.995
-#: libsvm's iterations where nothing can take over from it.
+#: Iteration limit of libsvm if no other method can be used.
 LIBSVM_ITERATIONS = 1_000_000
-#: Linear systems to try on given support vectors; when the set settles at all, two are enough.
+#: Maximum number of linear systems for given support vectors; if they converge, two are enough.
 MARGIN_STEPS = 3
 #: Relative distance within which a dual variable counts as being at 0 or at its bound.
 AT_BOUND = 1e-7
@@ -45,9 +45,9 @@ AT_BOUND = 1e-7
 class SVMSolution:
     """A machine f = K beta + bias, and the bracket [dual, primal] of the optimum.
 
-    beta : (n,) y_i alpha_i, zero where a row is no support vector.
+    beta : (n,) y_i alpha_i, zero for rows that are not support vectors.
     outputs : (n,) K beta, without the bias.
-    exhausted : whether libsvm met its iteration limit on the way.
+    exhausted : whether libsvm reached its iteration limit.
     """
 
     beta: Array
@@ -79,12 +79,12 @@ def solve_svm(
 ) -> SVMSolution:
     """The machine on Gram matrix K (n, n) for labels y (n,) in {-1, +1} and row weights (n,).
 
-    gap : relative duality gap to reach. The solution says in `gap` what was reached.
+    gap : relative duality gap to reach. The solution's `gap` is the one reached.
     libsvm : whether to try libsvm before the interior-point method.
     """
     weight = np.ones(len(y)) if weight is None else weight
     if np.all(y == y[0]):
-        # A constant is the optimum: no loss, no norm.
+        # A constant is optimal: it has neither loss nor norm.
         return SVMSolution(np.zeros(len(y)), float(y[0]), 0.0, 0.0, np.zeros(len(y)))
     interior = len(y) <= INTERIOR_ROWS
     best = None
@@ -138,7 +138,7 @@ def best_bias(outputs: Array, y: Array, weight: Array) -> float:
     down = float(weight[y > 0].sum())
     rounding = 1e-12 * rises[-1]
     first = min(int(np.searchsorted(rises, down - rounding)), len(y) - 1)
-    # Where the slope is zero between two kinks, every point is a minimum: take the middle.
+    # If the slope is zero between two kinks, every point is a minimum: use the middle.
     flat = rises[first] <= down + rounding and first + 1 < len(y)
     return float(kinks[order[first]] + kinks[order[first + flat]]) / 2
 
@@ -155,12 +155,12 @@ def free_rows(beta: Array, C: float, weight: Array) -> IntArray:
 def _by_libsvm(
     K: Array, y: Array, C: float, weight: Array, gap: float, interior: bool
 ) -> SVMSolution:
-    """libsvm's answer, stopped where the interior-point method would have been faster."""
+    """libsvm's solution, stopped when the interior-point method would be faster."""
     equal = bool((weight == weight[0]).all())
     machine = SVC(
         kernel="precomputed",
         C=C * weight[0] if equal else C,
-        # Margins violated by ten times the gap, on few rows each, still sum up to the gap.
+        # Violations of ten times the gap, on a few rows, still add up to the gap.
         tol=min(1e-3, 10 * gap),
         max_iter=int(np.clip(len(y) ** 2 // 20, 10_000, LIBSVM_ITERATIONS))
         if interior
@@ -170,7 +170,7 @@ def _by_libsvm(
         warnings.catch_warnings(),
         config_context(assume_finite=True, skip_parameter_validation=True),
     ):
-        # What counts is the gap, which is looked at next.
+        # The gap, which is checked next, is what matters.
         warnings.simplefilter("ignore", ConvergenceWarning)
         machine.fit(K, y, sample_weight=None if equal else weight)
     alpha = np.zeros(len(y))
@@ -182,12 +182,12 @@ def _by_libsvm(
 def on_margin(
     start: Array, K: Array, y: Array, C: float, weight: Array, gap: float
 ) -> SVMSolution | None:
-    """The machine whose free rows lie exactly on the margin, None where that is not defined.
+    """The machine whose free rows lie exactly on the margin, None if that is undefined.
 
     K_FF beta_F + b = y_F - K_FB beta_B,   1'beta_F = -1'beta_B
 
-    for rows F that are free in `start` and rows B at their bound. Rows that come out on the wrong
-    side change sets, a few times at most.
+    for rows F that are free in `start` and rows B at their bound. Rows that end up on the wrong
+    side change sets, at most a few times.
     """
     bound = C * weight
     free = np.zeros(len(y), dtype=bool)
@@ -243,7 +243,7 @@ def box_qp(A: Array, c: Array, s: Array, r: float) -> Array:
         residual = Ax - c - z + u + b * s
         balance = float(s @ x) - r
         complementarity = float(x @ z + v @ u)
-        # What mending the balance does to A x counts as well: A may be large.
+        # Includes the effect on A x of correcting the balance: A may be large.
         error = complementarity + float(np.abs(residual) @ x) + abs(balance) * (abs(b) + largest)
         error /= abs(float(c @ x) - 0.5 * float(x @ Ax)) + complementarity
         age += 1
@@ -254,7 +254,7 @@ def box_qp(A: Array, c: Array, s: Array, r: float) -> Array:
         step = _mehrotra_step(A, s, x, v, z, u, residual, balance)
         if step is None:
             break
-        # v by its own steps: as 1 - x it would lose all digits near the bound.
+        # v is updated separately: 1 - x would lose all digits near the bound.
         x, v, z = x + step[0], v - step[0], z + step[1]
         u, b = u + step[2], b + step[3]
     return best
@@ -263,14 +263,14 @@ def box_qp(A: Array, c: Array, s: Array, r: float) -> Array:
 def _mehrotra_step(
     A: Array, s: Array, x: Array, v: Array, z: Array, u: Array, residual: Array, balance: float
 ) -> tuple[Array, Array, Array, float] | None:
-    """Changes of x, z, u and b in one iteration, or None where the factorisation breaks down."""
+    """Changes of x, z, u and b in one iteration, or None if the factorisation fails."""
     solve = _diagonal_plus(A, z / x + u / v)
     if solve is None:
         return None
     h_s = solve(s)
 
     def direction(cz: Array, cu: Array) -> tuple[Array, Array, Array, float]:
-        """The step that changes x o z by cz and v o u by cu, and ends the residuals."""
+        """The step that changes x o z by cz and v o u by cu, and removes the residuals."""
         h = solve(cz / x - cu / v - residual)
         db = float(s @ h + balance) / float(s @ h_s)
         dx = h - db * h_s
@@ -292,10 +292,10 @@ def _mehrotra_step(
 
 
 def _diagonal_plus(A: Array, diagonal: Array) -> Callable[[Array], Array] | None:
-    """The solver of (A + diag) h = r, refined once; None where no factorisation is to be had.
+    """The solver of (A + diag) h = r, refined once; None if it cannot be factorised.
 
-    The diagonal spans twenty orders of magnitude. Where rounding makes a singular A indefinite, a
-    ridge far below its entries mends the factor, and the refinement undoes what it changed.
+    The diagonal spans twenty orders of magnitude. If rounding makes a singular A indefinite, a
+    ridge far below its entries repairs the factor, and the refinement corrects its effect.
     """
     n = len(A)
     for ridge in (0.0, 1e-14, 1e-12):
