@@ -173,8 +173,18 @@ def test_compare_has_a_table_and_a_picture(tmp_path, capsys):
     code, out, err = run(capsys, *words, "--folds", "2", "-o", picture)
     assert code == 0, err
     rows = [line.split()[0] for line in out.splitlines() if " to " in line]
-    assert sorted(rows) == ["ca", "du", "tuned"]
+    assert sorted(rows) == ["always", "ca", "du", "gradient", "tuned"]
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("learner", ["auto", "ca"])
+def test_compare_tells_the_error_that_fit_tells(learner, tmp_path, capsys):
+    flowers(40).to_csv(tmp_path / "t.csv", index=False)
+    words = [tmp_path / "t.csv", "--target", "kind", "--json"]
+    _, fitted, _ = run(capsys, "fit", *words, "--learner", learner, "-o", tmp_path / "m.kern")
+    _, compared, _ = run(capsys, "compare", *words, "--learners", learner)
+    (own,) = [s for s in json.loads(compared)["scores"] if s["name"] == learner]
+    assert own["error"] == pytest.approx(json.loads(fitted)["cv_error"])
 
 
 # --- mistakes ------------------------------------------------------------------------------------

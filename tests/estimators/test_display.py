@@ -37,7 +37,7 @@ def test_a_fitted_estimator_tells_what_it_has_learned():
     assert first.startswith("KernelClassifier(C=1.0,")
     learned = [line.strip() for line in lines if line.startswith("  ") and ": " in line]
     assert "  learned from 80 rows with 3 columns" in lines
-    assert any(line.startswith("kernel, ") and "rows are alike when" in line for line in learned)
+    assert any(line.startswith("kernel, ") and "rows are similar when" in line for line in learned)
     error = f"{100 * clf.cv_error_:.1f} % (standard error {100 * clf.cv_error_std_:.1f})"
     assert learned[-1] == f"error on held-out rows: {error}"
 

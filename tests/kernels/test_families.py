@@ -365,11 +365,11 @@ def test_frequencies_are_the_kernel_in_the_mean(case):
 
 
 @every_case
-def test_words_say_when_rows_are_alike(case):
+def test_words_say_when_rows_are_similar(case):
     p = problem(case)
     names = ["age", "income", "height", "weight"][: p.X.shape[1]]
     said = p.family.words(p.sigma, names)
-    assert said.startswith("rows are alike when") or said == "a similarity that was given"
+    assert said.startswith("rows are similar when") or said == "a similarity that was given"
     if case.ard:
         assert names[int(p.sigma[: len(names)].argmin())] in said
 
@@ -378,7 +378,8 @@ def test_words_name_the_narrowest_features_and_count_the_ignored():
     family = kernalign.kernels.Gaussian(ard=True)
     said = family.words(np.array([2.0, np.inf, 0.5]), ["a", "b", "c"])
     assert said == (
-        "rows are alike when c is within about 0.5, a is within about 2; 1 features are ignored"
+        "rows are similar when c differs by less than about 0.5, a differs by less than about 2; "
+        "1 feature is ignored"
     )
 
 
@@ -396,3 +397,33 @@ def test_rows_beyond_all_scales_of_the_fit_have_finite_kernels(family):
         assert np.isfinite(K).all()
         np.testing.assert_allclose(K[:2], kernel(X)[:2], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(kernel.diag(far), np.diagonal(kernel(far)), rtol=1e-9)
+
+
+def test_words_are_in_the_units_of_the_columns():
+    """Not in units of their spread, which is what the kernel sees."""
+    from kernalign import KernelRegressor
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2)) * [1000.0, 1.0]
+    model = KernelRegressor().fit(X, np.sin(X[:, 0] / 500))
+    kernel = model.kernel_.kernels[0]
+    said = kernel.family.words(kernel.sigma, ["salary", "noise"])
+    width = kernel.sigma[0] / kernel.family.units.slope[0]
+    assert 200 < width < 3000
+    assert f"salary differs by less than about {width:.3g}" in said
+
+
+def test_words_of_two_categories_are_those_of_categories():
+    import pandas as pd
+
+    from kernalign import KernelClassifier
+
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["female", "male"], 120)
+    X = pd.DataFrame({"Sex": sex, "Age": rng.normal(40, 10, 120)})
+    y = (sex == "female") ^ (rng.random(120) < 0.1)
+    model = KernelClassifier(kernalign.ContinuousAlignment(kernalign.Gaussian(ard=True))).fit(X, y)
+    kernel = model.kernel_.kernels[0]
+    said = kernel.family.words(kernel.sigma, model.columns_.feature_names)
+    assert "Sex is the same" in said
+    assert "Sex differs" not in said

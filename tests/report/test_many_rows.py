@@ -35,13 +35,15 @@ def test_the_report_says_so_too_and_leaves_out_what_it_cannot_know(many):
     model, X, y = many
     page = report_html(model, X, y, compare=False)
     assert "learned from 300 rows with 2 features" in page
-    assert "training row</th>" not in page
+    assert "effect</th>" not in page
+    assert "the effect of a single row is not computed" in page
 
 
-def test_influence_is_refused_in_a_sentence(many):
-    model, X, _ = many
-    with pytest.raises(ValueError, match=r"all 300 rows have made together: solver='exact'"):
-        influence_info(model, X[:1])
+def test_effects_are_not_computed_and_the_page_says_so(many):
+    model, X, y = many
+    info = influence_info(model, X[:1], X, y, row=0)
+    assert "not computed" in info.unknown
+    assert 0 not in [item.row for item in info.rows]
 
 
 def test_an_embedding_with_labels_asks_for_the_rows(many):
@@ -85,7 +87,7 @@ def test_rows_of_weight_zero_do_not_shift_the_numbers_of_rows():
     weight[:10] = 0
     model = KernelClassifier(ContinuousAlignment(), C=1.0, cv=2).fit(X, y, sample_weight=weight)
     assert model.model_.index.min() >= 10
-    for item in influence_info(model, X[30:31], number=40).rows:
+    for item in influence_info(model, X[30:31], X, y, row=30, number=40).rows:
         one = model.kernel_(X[30:31], X[[item.row]])[0, 0]
         norm = np.sqrt(model.kernel_.diag(X[[30]])[0] * model.kernel_.diag(X[[item.row]])[0])
         assert item.similarity == pytest.approx(one / norm)

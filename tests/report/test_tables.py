@@ -48,8 +48,8 @@ def test_pictures_take_the_table(fitted):
 
 
 def test_influence_of_rows_of_the_table(fitted):
-    model, X, _ = fitted
-    info = influence_info(model, X.iloc[[3]])
+    model, X, y = fitted
+    info = influence_info(model, X.iloc[[3]], X, y, row=3)
     assert info.rows[0].similarity > 0.5
     assert X["colour"][info.rows[0].row] == X["colour"][3]
 

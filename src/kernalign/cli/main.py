@@ -154,7 +154,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    from kernalign.cli.models import LEARNERS
+    from kernalign.cli.models import LEARNERS, QUICK
 
     parser = _Parser(
         prog="kernalign",
@@ -212,11 +212,14 @@ def _parser() -> argparse.ArgumentParser:
     compare = _command(
         commands,
         "compare",
-        "all learners and a tuned RBF SVM under one cross-validation",
+        "learners, a tuned RBF SVM and gradient boosting on the same folds",
         [shared, _data_options()],
         "kernalign compare wine.csv --target cultivar --learners ca,ca-nd,du -o compare.png",
     )
-    compare.add_argument("--learners", help=f"comma-separated list; {learners}")
+    quick = ",".join(QUICK)
+    compare.add_argument(
+        "--learners", help=f"comma-separated list, or all (default {quick}); {learners}"
+    )
     compare.add_argument("--folds", type=_folds, default=5, help="folds (default 5)")
     _max_rows(compare)
     compare.add_argument("-o", "--output", help="file of the plot (.png, .svg, .pdf)")

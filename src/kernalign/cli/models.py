@@ -48,6 +48,9 @@ LEARNERS: dict[str, tuple[str, Callable[[float], Any]]] = {
     "du": ("equal weights", lambda spread: UniformWeights(_grid(spread))),
 }
 
+#: Learners that are compared unless others are asked for: the others take much longer.
+QUICK = ("auto", "ca", "da")
+
 
 def model(X: Any, classification: bool, learner: str, *, scale: bool, **options: Any) -> Any:
     """An unfitted model for a table.

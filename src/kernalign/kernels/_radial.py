@@ -225,21 +225,40 @@ class Radial(ScalarFamily):
         bandwidths = sigma[: sigma.size - len(self.untied_names)]
         return np.broadcast_to(bandwidths**-2.0, d).copy()
 
-    def words(self, sigma: Array, names: Sequence[str]) -> str:
+    def words(self, sigma: Array, names: Sequence[str], scale: Array | None = None) -> str:
         bandwidths = sigma[: sigma.size - len(self.untied_names)]
         if not self.ard:
-            return f"rows are alike when they are closer than about {bandwidths[0]:.3g}"
+            own = self.units is not None or scale is not None
+            measured = ", each in units of its own spread" if own else ""
+            return (
+                f"rows are similar when they differ by less than about {bandwidths[0]:.3g}, over "
+                f"all features together{measured}"
+            )
         finite = int(np.isfinite(bandwidths).sum())
         narrow = np.argsort(bandwidths, kind="stable")[: min(3, finite)]
-        codes = set() if self.codes is None else set(self.codes.codes.tolist())
+        widths, categories = self._widths(bandwidths, scale)
         shown = ", ".join(
-            f"{names[k]} is the same" if k in codes else f"{names[k]} is within about {width:.3g}"
-            for k, width in zip(narrow.tolist(), bandwidths[narrow].tolist(), strict=True)
+            f"{names[k]} is the same"
+            if k in categories
+            else f"{names[k]} differs by less than about {widths[k]:.3g}"
+            for k in narrow.tolist()
         )
-        others = " and the others within more" if finite > 3 else ""
+        others = " and the others by not much more" if finite > 3 else ""
         ignored = bandwidths.size - finite
-        left = f"; {ignored} features are ignored" if ignored else ""
-        return f"rows are alike when {shown or 'nothing differs'}{others}{left}"
+        plural = "feature is" if ignored == 1 else "features are"
+        left = f"; {ignored} {plural} ignored" if ignored else ""
+        return f"rows are similar when {shown or 'nothing differs'}{others}{left}"
+
+    def _widths(self, bandwidths: Array, scale: Array | None) -> tuple[Array, set[int]]:
+        """Bandwidths in units of the columns, and which columns contain categories."""
+        categories = set() if self.codes is None else set(self.codes.codes.tolist())
+        if self.units is not None:
+            slope = self.own_columns(self.units.slope[None, :])[0]
+            bandwidths = bandwidths / slope
+            if self.units.pairs is not None:
+                pairs = self.own_columns(np.asarray(self.units.pairs, dtype=float)[None, :])[0]
+                categories |= set(np.flatnonzero(pairs).tolist())
+        return bandwidths if scale is None else bandwidths * scale, categories
 
     def tied(self) -> Family | None:
         if not self.ard:

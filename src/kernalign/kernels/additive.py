@@ -76,8 +76,10 @@ class Additive(Family):
         # m decreases like 1 - 3 u^2 / 2.
         return sigma / self._feature_scale(d) ** 2
 
-    def words(self, sigma: Array, names: Sequence[str]) -> str:
-        return "rows are alike when single features are, and the more of them the more"
+    def words(self, sigma: Array, names: Sequence[str], scale: Array | None = None) -> str:
+        return (
+            "rows are similar when they are close in single features, and more so in many of them"
+        )
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
         d = X.shape[1]

@@ -140,10 +140,12 @@ class Family(BaseEstimator, ABC):
         None if the parameters do not determine it."""
         return None
 
-    def words(self, sigma: Array, names: Sequence[str]) -> str:
+    def words(self, sigma: Array, names: Sequence[str], scale: Array | None = None) -> str:
         """When two rows are similar, in words for a reader who does not know kernels.
 
         names : of the family's own columns.
+        scale : units of each column, as the reader knows it, in one unit that the kernel sees; None
+            if these are the same.
         """
         return "a similarity that was given"
 

@@ -57,8 +57,8 @@ class Fourier(FeatureFamily):
         one = np.ones(len(X))
         return np.stack([one, np.sqrt(2) * np.cos(phase), np.sqrt(2) * np.sin(phase)], axis=1)
 
-    def words(self, sigma: Array, names: Sequence[str]) -> str:
-        return "rows are alike when they are at the same place of a wave"
+    def words(self, sigma: Array, names: Sequence[str], scale: Array | None = None) -> str:
+        return "rows are similar when they are at the same place of a wave"
 
     def relevance(self, sigma: Array, d: int) -> Array:
         return sigma**2

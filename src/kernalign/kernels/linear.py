@@ -75,8 +75,8 @@ class Linear(FeatureFamily):
     def relevance(self, sigma: Array, d: int) -> Array:
         return self._shares(sigma)
 
-    def words(self, sigma: Array, names: Sequence[str]) -> str:
-        return "rows are alike when they lie in the same direction"
+    def words(self, sigma: Array, names: Sequence[str], scale: Array | None = None) -> str:
+        return "rows are similar when their features deviate from the mean in the same direction"
 
     def features_gradient(self, sigma: Array, X: Array, V: Array) -> Array:
         return np.einsum("ik,ik->k", self._scaled(X), V)

@@ -39,8 +39,8 @@ class Polynomial(ScalarFamily):
         self.columns = columns
         self.bounds = bounds
 
-    def words(self, sigma: Array, names: Sequence[str]) -> str:
-        return "rows are alike when products of their features agree"
+    def words(self, sigma: Array, names: Sequence[str], scale: Array | None = None) -> str:
+        return "rows are similar when products of their features agree"
 
     def _fix_constants(self, X: Array, weight: Array) -> None:
         check_count(self, "degree")

@@ -1,7 +1,7 @@
-"""Models side by side under one cross-validation, with intervals.
+"""Models side by side on the same held-out rows, with intervals.
 
-Every row is predicted once, by a model that did not see it; errors and intervals come from these
-predictions. Each model chooses its own parameters inside the folds it is trained on.
+A model of kernalign tells its own error: its folds held rows out. Other machines are trained on the
+rows that each of these folds left, and predict the rows that it held out.
 """
 
 from __future__ import annotations
@@ -13,38 +13,37 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.compose import TransformedTargetRegressor
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_classifier
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.svm import SVC, SVR
+from sklearn.preprocessing import OneHotEncoder
 
 from kernalign._progress import one_step
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign._warnings import AlignmentWarning, ColumnWarning, SelectionWarning
-from kernalign.estimators.folds import class_folds, number_folds
+from kernalign.estimators.error import RowErrors
+from kernalign.estimators.folds import Split, class_folds, number_folds
+from kernalign.estimators.held_out import HeldOutRows
+from kernalign.plots._rows import rows_at
+from kernalign.report.tuned_svm import tuned_svm
 from kernalign.tables import Columns
 
-#: 95 % of a normal distribution.
-Z = 1.96
 #: Resamples of the rows for intervals without a formula.
 RESAMPLES = 1000
-#: libsvm may otherwise go on for hours at large C.
-ITERATIONS = 200_000
 #: Indicator columns of one column of a table.
 MOST_INDICATORS = 50
-GRID = {"C": 10.0 ** np.arange(-2, 4), "gamma": np.geomspace(1e-4, 10, 6)}
+#: Names of the other machines.
+SVM, BOOSTING, GUESS = "tuned RBF SVM", "gradient boosting", "guess"
 
 
 @dataclass(frozen=True)
 class Score:
-    """How a model does on rows it did not see.
+    """How a model does on rows that it did not see.
 
     error : share of wrong classes, or root mean squared error; low, high : its 95 % interval.
-    seconds : mean time of a fit.
-    losses : (n,) 0/1 or squared error of each row.
+    seconds : of a fit.
+    index : (m,) positions of the rows; losses : (m,) 0/1 or squared error of each.
     """
 
     name: str
@@ -52,11 +51,12 @@ class Score:
     low: float
     high: float
     seconds: float
+    index: IntArray
     losses: Array
 
 
-def folds_for(y: Any, classification: bool, number: int = 5) -> list[tuple[Any, Any]]:
-    """The splits that all models share; the single row of a class is in every training set."""
+def folds_for(y: Any, classification: bool, number: int = 5) -> list[Split]:
+    """The folds of a fit with so many of them: all models share them."""
     y = np.asarray(y)
     if not classification:
         return number_folds(len(y), number)
@@ -66,16 +66,35 @@ def folds_for(y: Any, classification: bool, number: int = 5) -> list[tuple[Any, 
     return folds
 
 
-def tuned_svm(classification: bool) -> Any:
-    """An RBF support vector machine with C and gamma from a grid search on standardised data."""
-    machine: Any = SVC(max_iter=ITERATIONS)
-    where, scoring = "svc", "accuracy"
-    if not classification:
-        # epsilon and C mean something only for a response of unit spread.
-        machine = TransformedTargetRegressor(SVR(max_iter=ITERATIONS), transformer=StandardScaler())
-        where, scoring = "transformedtargetregressor__regressor", "neg_mean_squared_error"
-    grid = {f"{where}__{key}": values for key, values in GRID.items()}
-    return GridSearchCV(make_pipeline(StandardScaler(), machine), grid, cv=3, scoring=scoring)
+def folds_of(rows: HeldOutRows, n: int) -> list[Split]:
+    """The folds that held these rows out of n."""
+    held = [rows.index[rows.fold == number] for number in np.unique(rows.fold)]
+    return [(np.setdiff1d(np.arange(n), test), test) for test in held]
+
+
+def own_score(name: str, estimator: Any, seconds: float = float("nan")) -> Score:
+    """The error that a fitted model reports of itself: `cv_error_` with its interval."""
+    rows = estimator.held_out_
+    if not len(rows):
+        raise ValueError(f"its error on held-out rows is not known: {rows.unknown}")
+    ends = np.array([estimator.cv_error_, *estimator.cv_error_interval_])
+    error, low, high = ends if is_classifier(estimator) else np.sqrt(ends)
+    return Score(name, float(error), float(low), float(high), seconds, rows.index, rows.errors)
+
+
+def boosting(classification: bool) -> Any:
+    """scikit-learn's gradient boosting with histograms, as it comes."""
+    boosted = HistGradientBoostingClassifier if classification else HistGradientBoostingRegressor
+    return boosted(random_state=0)
+
+
+def guess(classification: bool) -> Any:
+    """The most frequent class, or the mean, whatever the row."""
+    return DummyClassifier() if classification else DummyRegressor()
+
+
+#: By name, as functions of whether classes are predicted.
+OTHERS = {GUESS: guess, SVM: tuned_svm, BOOSTING: boosting}
 
 
 class Indicators(TransformerMixin, BaseEstimator):
@@ -104,12 +123,7 @@ class Indicators(TransformerMixin, BaseEstimator):
 
 
 def cross_validated(
-    name: str,
-    model: Any,
-    X: Any,
-    y: Any,
-    folds: Sequence[tuple[Any, Any]],
-    classification: bool,
+    name: str, model: Any, X: Any, y: Any, folds: Sequence[Split], classification: bool
 ) -> Score:
     """The score of a model; each fold is a step of the progress."""
     y = np.asarray(y)
@@ -118,37 +132,37 @@ def cross_validated(
         fresh = clone(model)
         began = time.perf_counter()
         with warnings.catch_warnings(), one_step(name):
-            # A fold is smaller than the data; what it says of itself concerns nobody.
+            # Warnings about a fold, which is smaller than the data, are suppressed.
             for category in (AlignmentWarning, SelectionWarning, ConvergenceWarning, ColumnWarning):
                 warnings.simplefilter("ignore", category)
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-            fresh.fit(_rows(X, train), y[train])
+            fresh.fit(rows_at(X, train), y[train])
             seconds.append(time.perf_counter() - began)
-            predicted = fresh.predict(_rows(X, test))
+            predicted = fresh.predict(rows_at(X, test))
         losses[test] = predicted != y[test] if classification else (predicted - y[test]) ** 2
-    losses = losses[np.isfinite(losses)]
-    error, low, high = error_interval(losses, classification)
-    return Score(name, error, low, high, float(np.mean(seconds)), losses)
+    index = np.flatnonzero(np.isfinite(losses))
+    error, low, high = error_interval(losses[index], classification)
+    return Score(name, error, low, high, float(np.mean(seconds)), index, losses[index])
 
 
 def error_interval(losses: Array, classification: bool) -> tuple[float, float, float]:
-    """The error and its 95 % interval: Wilson's for a share, resampled rows for an RMSE."""
-    mean = float(losses.mean())
-    if not classification:
-        low, high = np.quantile(np.sqrt(_resampled_means(losses[:, None])), [0.025, 0.975])
-        return float(np.sqrt(mean)), float(low), float(high)
+    """The error and its 95 % interval, computed as an estimator computes that of `cv_error_`."""
     n = len(losses)
-    centre = (mean + Z**2 / (2 * n)) / (1 + Z**2 / n)
-    half = Z * np.sqrt(mean * (1 - mean) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return mean, max(0.0, float(centre - half)), min(1.0, float(centre + half))
+    found = RowErrors(losses, np.ones(n), np.arange(n), classification).estimate()
+    ends = np.array([found.mean, *found.interval])
+    error, low, high = ends if classification else np.sqrt(ends)
+    return float(error), float(low), float(high)
 
 
 def difference(one: Score, two: Score, classification: bool) -> tuple[float, float, float]:
-    """error(one) - error(two) on the same rows, and its 95 % interval from resampled rows."""
-    means = _resampled_means(np.column_stack([one.losses, two.losses]))
+    """error(two) - error(one) on the rows of both, and its 95 % interval from resampled rows."""
+    _, at_one, at_two = np.intersect1d(one.index, two.index, return_indices=True)
+    losses = np.column_stack([one.losses[at_one], two.losses[at_two]])
+    means = _resampled_means(losses)
     means = means if classification else np.sqrt(means)
-    low, high = np.quantile(means[:, 0] - means[:, 1], [0.025, 0.975])
-    return one.error - two.error, float(low), float(high)
+    low, high = np.quantile(means[:, 1] - means[:, 0], [0.025, 0.975])
+    at = losses.mean(axis=0) if classification else np.sqrt(losses.mean(axis=0))
+    return float(at[1] - at[0]), float(low), float(high)
 
 
 def _resampled_means(losses: Array) -> Array:
@@ -158,7 +172,3 @@ def _resampled_means(losses: Array) -> Array:
     # Counts of a resample are multinomial: no array of RESAMPLES x n rows.
     counts = rng.multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
     return counts @ losses / n
-
-
-def _rows(X: Any, index: Any) -> Any:
-    return X.iloc[index] if hasattr(X, "iloc") else X[index]

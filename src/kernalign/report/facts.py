@@ -11,32 +11,53 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.pipeline import make_pipeline
 
-from kernalign._progress import current
-from kernalign.plots import RelevanceInfo, SpectrumInfo, relevance_info, spectrum_info
+from kernalign._progress import current, one_step
+from kernalign.machines.model import RowsModel
+from kernalign.plots import (
+    EffectInfo,
+    ImportanceInfo,
+    RelevanceInfo,
+    SpectrumInfo,
+    effect_info,
+    importance_info,
+    relevance_info,
+    spectrum_info,
+)
 from kernalign.plots._model import View, some_rows, view
+from kernalign.plots._rows import rows_at
+from kernalign.plots.coverage import CoverageInfo
 from kernalign.report.comparison import (
+    OTHERS,
     Indicators,
     Score,
     cross_validated,
-    difference,
-    folds_for,
-    tuned_svm,
+    folds_of,
+    own_score,
 )
 from kernalign.report.influence import InfluenceInfo, influence_info
+from kernalign.report.quality import Quality, coverage, quality
 
 #: Steps of a page beside the fits: facts and pictures.
 PAGE_STEPS = 2
-#: Rows at most that are used to time predictions.
+#: Rows at most that are used to time predictions and to look for one that is unsure.
 TIMED = 1000
+#: Columns whose effects are drawn.
+EFFECTS = 3
+NOT_TRAINING = (
+    "The data given are not the rows that the model was fitted to: its training rows cannot be "
+    "shown."
+)
 
 
 @dataclass(frozen=True)
 class Facts:
     """What is known of a model; None where data, or the model, do not tell.
 
-    scores : this model and a tuned SVM, cross-validated; gap : the difference of their errors
-        with its interval.
+    trained_on : whether the data are those that the model was fitted to.
+    scores : this model, then others, on the same held-out rows; compared_rows : of so many rows.
+    new_error : the error on data that are not the training data.
     chosen : position in the data of the row whose prediction is explained.
+    no_importance, no_influence : why these are not known.
     """
 
     model: Any
@@ -45,21 +66,33 @@ class Facts:
     notes: Mapping[str, Any]
     rows: int
     spectrum: SpectrumInfo
-    relevance: RelevanceInfo | None
     X: Any = None
     y: Any = None
-    scores: tuple[Score, Score] | None = None
+    trained_on: bool = False
+    quality: Quality | None = None
+    unknown: str = ""
+    scores: list[Score] = field(default_factory=list)
     compared_rows: int = 0
-    gap: tuple[float, float, float] | None = None
+    new_error: float | None = None
+    importance: ImportanceInfo | None = None
+    effects: list[EffectInfo] = field(default_factory=list)
+    relevance: RelevanceInfo | None = None
+    coverage: CoverageInfo | None = None
     influence: InfluenceInfo | None = None
     chosen: int | None = None
-    table: Any = None
     seconds_per_thousand: float | None = None
-    omitted: list[str] = field(default_factory=list)
+    no_importance: str = ""
+    no_influence: str = ""
 
     @property
     def target(self) -> str:
         return str(self.notes.get("target", "the target"))
+
+    @property
+    def several(self) -> bool:
+        """Whether the model predicts several numbers."""
+        response = getattr(self.seen.estimator, "response_", None)
+        return isinstance(getattr(response, "curve", ""), tuple)
 
 
 def gather(
@@ -72,113 +105,159 @@ def gather(
     compare: bool = True,
     max_rows: int = 1000,
 ) -> Facts:
-    """Collect the facts; cross-validation happens here, where data are given."""
+    """Collect the facts; other machines are trained here, where data are given."""
     seen = view(model)
-    curve = getattr(getattr(seen.estimator, "response_", None), "curve", "")
-    if isinstance(curve, tuple):
+    if not hasattr(seen.estimator, "held_out_"):
         raise ValueError(
-            f"A report is about one response. This model predicts {len(curve)}: fit one of them."
+            "A report is about a fitted KernelClassifier or KernelRegressor, or a pipeline that "
+            f"ends in one. Got {type(seen.estimator or model).__name__}."
         )
     if row is not None and X is not None and not 0 <= row < len(X):
         raise ValueError(f"The row to explain must be from 0 to {len(X) - 1}. Got {row}.")
-    classification = is_classifier(seen.estimator)
-    omitted: list[str] = []
+    facts = _of_model(model, seen, dict(notes or {}))
+    current().plan(PAGE_STEPS)
+    if X is None:
+        return facts
+    found: dict[str, Any] = {"X": X, "y": y, "seconds_per_thousand": _timed(model, X)}
+    if y is not None and is_training_data(seen, X, y):
+        found |= {"trained_on": True} | _with_training_data(facts, X, y, compare, max_rows)
+    elif y is not None:
+        found["new_error"] = _error_on(model, X, y, facts.classification)
+    if y is not None:
+        found |= _explained(facts, X, y, row, found.get("trained_on", False))
+    return Facts(**{**vars(facts), **found})
+
+
+def _of_model(model: Any, seen: View, notes: dict[str, Any]) -> Facts:
+    """What the model alone tells."""
+    found, unknown, relevance = None, "", None
+    try:
+        found = quality(seen.estimator)
+    except ValueError as problem:
+        unknown = str(problem)
     try:
         relevance = relevance_info(model)
-    except ValueError as problem:
+    except ValueError:
+        # The section says that the kernel does not tell.
         relevance = None
-        omitted.append(str(problem))
-    scores, gap, used = None, None, 0
-    if X is not None and y is not None and compare:
-        scores, gap, used = _compared(
-            model, seen, X, y, classification, max_rows, omitted, (notes or {}).get("fit_seconds")
-        )
-    else:
-        current().plan(PAGE_STEPS)
-    influence, chosen = None, None
-    if X is not None and hasattr(seen.estimator, "predict"):
-        chosen = _chosen(model, X, row)
-        try:
-            influence = influence_info(model, _row(X, chosen))
-        except ValueError as problem:
-            omitted.append(str(problem))
-    n = int((notes or {}).get("rows", 0)) if seen.trained is None else seen.trained.n_rows
-    # Only data of as many rows as were trained on can be the training data.
-    same = X is not None and seen.trained is not None and len(X) == n
     return Facts(
         model=model,
         seen=seen,
-        classification=classification,
-        notes=notes or {},
-        rows=n,
+        classification=is_classifier(seen.estimator),
+        notes=notes,
+        rows=seen.trained.n_rows if seen.trained is not None else 0,
         spectrum=spectrum_info(model),
+        quality=found,
+        unknown=unknown,
         relevance=relevance,
-        X=X,
-        y=y,
-        scores=scores,
-        compared_rows=used,
-        gap=gap,
-        influence=influence,
-        chosen=chosen,
-        table=X if same else None,
-        seconds_per_thousand=None if X is None else _timed(model, X),
-        omitted=omitted,
+        coverage=None if found is None else coverage(model),
     )
 
 
-def _compared(
-    model: Any,
-    seen: View,
-    X: Any,
-    y: Any,
-    classification: bool,
-    max_rows: int,
-    omitted: list[str],
-    fit_seconds: float | None,
-) -> tuple[tuple[Score, Score] | None, tuple[float, float, float] | None, int]:
-    labels = np.asarray(y)
-    kept = some_rows(len(labels), max_rows, groups=labels)
-    labels, rows = labels[kept], X.iloc[kept] if hasattr(X, "iloc") else np.asarray(X)[kept]
+def is_training_data(seen: View, X: Any, y: Any) -> bool:
+    """Whether data are those that the model was fitted to, as far as it remembers them."""
+    estimator, labels = seen.estimator, np.asarray(y)
+    held_out = estimator.held_out_
+    trained = seen.trained
+    if trained is None or len(labels) < trained.n_rows or not len(held_out):
+        return trained is not None and len(labels) == trained.n_rows
+    if held_out.index[-1] >= len(labels):
+        return False
+    known = held_out.y
+    if is_classifier(estimator):
+        known = estimator.classes_[held_out.y.astype(np.intp)]
+    if not np.array_equal(labels[held_out.index].reshape(known.shape), known):
+        return False
+    if not isinstance(trained, RowsModel) or trained.index is None or not len(trained.index):
+        return True
+    index = trained.index
+    if index[-1] >= len(labels):
+        return False
+    few = some_rows(len(index), 20)
+    return bool(np.array_equal(seen.seen(rows_at(X, index[few])), trained.rows[few]))
+
+
+def _with_training_data(
+    facts: Facts, X: Any, y: Any, compare: bool, max_rows: int
+) -> dict[str, Any]:
+    """The model beside others, and what drives it."""
+    found: dict[str, Any] = {}
+    if compare and facts.quality is not None and not _several(y):
+        found["scores"], found["compared_rows"] = _compared(facts, X, y, max_rows)
     try:
-        folds = folds_for(labels, classification)
+        importance = importance_info(facts.model, X, y)
     except ValueError as problem:
-        omitted.append(str(problem))
-        current().plan(PAGE_STEPS)
-        return None, None, 0
-    seconds = None if fit_seconds is None else 2 * len(folds) * fit_seconds
-    current().plan(2 * len(folds) + PAGE_STEPS, seconds=seconds)
-    ours = cross_validated("this model", model, rows, labels, folds, classification)
-    # The other machine sees the same columns, prepared in the same way.
-    svm = tuned_svm(classification)
+        return {**found, "no_importance": str(problem)}
+    top = importance.order()[:EFFECTS].tolist()
+    top = [k for k in top if importance.low[k] > 0] or top[:1]
+    effects = [] if _several(y) else [effect_info(facts.model, X, k) for k in top]
+    return {**found, "importance": importance, "effects": effects}
+
+
+def _compared(facts: Facts, X: Any, y: Any, max_rows: int) -> tuple[list[Score], int]:
+    labels, model, estimator = np.asarray(y), facts.model, facts.seen.estimator
+    classification = facts.classification
+    seconds = float(facts.notes.get("fit_seconds", float("nan")))
+    if len(labels) > max_rows:
+        kept = some_rows(len(labels), max_rows, groups=labels)
+        X, labels = rows_at(X, kept), labels[kept]
+        current().plan(1)
+        with one_step("this model"):
+            began = time.perf_counter()
+            model = clone(model).fit(X, labels)
+            seconds, estimator = time.perf_counter() - began, view(model).estimator
+    folds = folds_of(estimator.held_out_, len(labels))
+    current().plan(len(OTHERS) * len(folds))
+    scores = [own_score("this model", estimator, seconds)]
+    for name, make in OTHERS.items():
+        other = make_pipeline(*_prepared(facts.seen), make(classification))
+        scores.append(cross_validated(name, other, X, labels, folds, classification))
+    return scores, len(labels)
+
+
+def _prepared(seen: View) -> list[Any]:
+    """Other machines see the same columns, prepared in the same way."""
     before = [] if seen.before is None else [clone(seen.before)]
     if seen.table is not None:
         before.append(Indicators(seen.estimator.categorical_features, seen.estimator.kinds))
-    svm = make_pipeline(*before, svm)
-    theirs = cross_validated("tuned RBF SVM", svm, rows, labels, folds, classification)
-    return (ours, theirs), difference(ours, theirs, classification), len(labels)
+    return before
 
 
-def _chosen(model: Any, X: Any, row: int | None) -> int:
+def _several(y: Any) -> bool:
+    return np.ndim(y) > 1 and np.shape(y)[1] > 1
+
+
+def _error_on(model: Any, X: Any, y: Any, classification: bool) -> float:
+    predicted, truth = model.predict(X), np.asarray(y)
+    if classification:
+        return float(np.mean(predicted != truth))
+    return float(np.sqrt(np.mean((predicted - truth) ** 2)))
+
+
+def _explained(facts: Facts, X: Any, y: Any, row: int | None, same: bool) -> dict[str, Any]:
+    chosen = _chosen(facts, X, row)
+    if not same:
+        return {"chosen": chosen, "no_influence": NOT_TRAINING}
+    try:
+        info = influence_info(facts.model, rows_at(X, [chosen]), X, y, row=chosen)
+    except ValueError as problem:
+        return {"no_influence": str(problem)}
+    return {"chosen": chosen, "influence": info}
+
+
+def _chosen(facts: Facts, X: Any, row: int | None) -> int:
     """The row asked for, or the one that the model is least sure of."""
-    n = len(X)
     if row is not None:
         return row
-    few = some_rows(n, TIMED)
-    if not hasattr(model, "predict_proba"):
-        return 0
-    probabilities = np.sort(model.predict_proba(_row(X, few)), axis=1)
+    few = some_rows(len(X), TIMED)
+    if not facts.classification:
+        return int(few[0])
+    probabilities = np.sort(facts.model.predict_proba(rows_at(X, few)), axis=1)
     return int(few[np.argmin(probabilities[:, -1] - probabilities[:, -2])])
 
 
-def _row(X: Any, index: Any) -> Any:
-    index = np.atleast_1d(index)
-    return X.iloc[index] if hasattr(X, "iloc") else np.asarray(X)[index]
-
-
-def _timed(model: Any, X: Any) -> float | None:
-    rows = _row(X, some_rows(len(X), TIMED))
-    if not hasattr(model, "predict"):
-        return None
+def _timed(model: Any, X: Any) -> float:
+    rows = rows_at(X, some_rows(len(X), TIMED))
     began = time.perf_counter()
     model.predict(rows)
     return (time.perf_counter() - began) * TIMED / len(rows)

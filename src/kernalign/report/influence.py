@@ -1,4 +1,4 @@
-"""Which training rows made a prediction what it is."""
+"""Which training rows speak for a prediction, and which against it."""
 
 from __future__ import annotations
 
@@ -6,102 +6,140 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 
 from kernalign._typing import Array
 from kernalign.machines.model import RowsModel
 from kernalign.plots._model import View, view
+from kernalign.report.removal import TrainingRows, is_default_ridge, removed
 
-#: Rows of the matrix of changed predictions that are alive at once.
-BLOCK = 256
+#: Training rows among which the most similar ones are looked for.
+MOST_SEARCHED = 20_000
 
 
 @dataclass(frozen=True)
 class Influence:
-    """One training row: how alike it is (0 to 1), and what it adds to the output.
+    """One training row.
 
     row : its position among the rows that the model was fitted to.
-    push : the output minus the output without this row.
+    similarity : k(x, x_i) over the root of k(x, x) k(x_i, x_i): 1 for rows that the kernel cannot
+        tell apart.
+    effect : the prediction minus the prediction without this row; None if it is not computed.
     """
 
     row: int
     similarity: float
-    push: float
+    effect: float | None
 
 
 @dataclass(frozen=True)
 class InfluenceInfo:
-    """A prediction and the training rows behind it, the most influential first.
+    """A prediction and the training rows behind it, the largest effect first.
 
-    toward : the class whose score `push` adds to, or "a larger value".
+    prediction : what the model predicts; without the row itself if it is a training row.
+    value : the probability of the predicted class, or the predicted number.
+    itself : whether the row was a training row and is left out.
+    unknown : why effects are not computed, in which case the most similar rows are listed.
     """
 
     prediction: Any
-    toward: str
+    value: float
+    itself: bool
     rows: list[Influence]
+    unknown: str = ""
 
 
-def influence_info(model: Any, x: Any, number: int = 8) -> InfluenceInfo:
-    """The `number` training rows that a prediction depends on most.
+def influence_info(
+    model: Any, x: Any, X: Any, y: Any, *, row: int | None = None, number: int = 8
+) -> InfluenceInfo:
+    """The training rows whose removal changes a prediction most.
 
-    For f(x) = g(k(x, x_1), ..., k(x, x_n)) the push of row i is f minus f with k(x, x_i) set to
-    zero: for a machine that is linear in its kernel values, the row's own term.
+    The machine is solved again without a row, with the same kernel and the same C. A training row
+    does not explain itself: it is left out first.
 
     Parameters
     ----------
     model : fitted KernelClassifier or KernelRegressor, or a pipeline that ends in one
     x : one row, as (1, d) array or data frame
+    X, y : the rows and labels that the model was fitted to
+    row : position of x in X, if it is a training row
+    number : rows that are listed
     """
     seen = view(model)
-    trained = seen.trained
-    if trained is None or not hasattr(seen.estimator, "predict"):
+    estimator, trained = seen.estimator, seen.trained
+    if trained is None or not hasattr(estimator, "predict"):
         raise ValueError("Influence needs a fitted KernelClassifier or KernelRegressor.")
-    if not isinstance(trained, RowsModel) or trained.index is None:
-        raise ValueError(
-            "The influence of training rows is known of models that compare with them. With "
-            f"solver={seen.estimator.solver_!r} this one predicts from features that all "
-            f"{trained.n_rows} rows have made together: solver='exact' keeps them apart."
-        )
-    prediction = model.predict(x)[0]
-    row = seen.seen(x)
-    if not len(trained.rows):
-        return InfluenceInfo(prediction, _toward(seen, prediction), [])
-    K = seen.kernel(row, trained.rows)[0]
-    norms = np.sqrt(np.maximum(seen.kernel.diag(row)[0] * seen.kernel.diag(trained.rows), 0))
-    similarity = np.divide(K, norms, out=np.zeros_like(K), where=norms > 0)
-    push = _pushes(seen, trained, K, prediction)
-    order = np.argsort(-np.abs(push), kind="stable")[:number]
-    rows = [
-        Influence(int(trained.index[i]), float(similarity[i]), float(push[i]))
-        for i in order
-        if push[i] != 0
+    labels = np.asarray(y)
+    if labels.ndim > 1:
+        raise ValueError("The influence of rows is that on one response: this model has several.")
+    place = np.arange(len(labels))
+    if isinstance(trained, RowsModel) and is_default_ridge(estimator, trained):
+        place = np.asarray(trained.index)
+        rows = trained.rows
+    else:
+        place = place[: min(len(place), MOST_SEARCHED)]
+        rows = seen.seen(X)[place]
+    at = seen.seen(x)
+    own = None if row is None else next(iter(np.flatnonzero(place == row).tolist()), None)
+    k = seen.kernel(at, rows)[0]
+    norms = np.sqrt(np.maximum(seen.kernel.diag(at)[0] * seen.kernel.diag(rows), 0))
+    similarity = np.divide(k, norms, out=np.zeros_like(k), where=norms > 0)
+    output = np.asarray(trained.outputs(at))[0]
+    try:
+        if trained.n_rows != len(place):
+            raise ValueError(_not_apart(seen))
+        codes = _on_the_machines_scale(estimator, labels[place])
+        exact = isinstance(trained, RowsModel) and trained.index is not None
+        if not exact:
+            raise ValueError(_not_apart(seen))
+        found = removed(estimator, trained, TrainingRows(seen.kernel(rows), k, codes, own), output)
+    except ValueError as problem:
+        alike = np.argsort(-similarity, kind="stable")
+        alike = alike[alike != own] if own is not None else alike
+        rows_alike = [Influence(int(place[i]), float(similarity[i]), None) for i in alike[:number]]
+        value, prediction, _ = _said(estimator, output)
+        return InfluenceInfo(prediction, value, False, rows_alike, str(problem))
+    value, prediction, shown = _said(estimator, found.base)
+    effects = value - np.array([shown(out) for out in found.without])
+    order = np.argsort(-np.abs(effects), kind="stable")[:number]
+    listed = [
+        Influence(int(place[i]), float(similarity[i]), float(effect))
+        for i, effect in zip(found.rows[order].tolist(), effects[order].tolist(), strict=True)
     ]
-    return InfluenceInfo(prediction, _toward(seen, prediction), rows)
+    return InfluenceInfo(prediction, value, own is not None, listed)
 
 
-def _toward(seen: View, prediction: Any) -> str:
-    return "a larger value" if is_regressor(seen.estimator) else str(prediction)
+def _not_apart(seen: View) -> str:
+    assert seen.trained is not None
+    return (
+        "This model was trained on so many rows that it keeps landmarks instead of them, and the "
+        "effect of a single row is not computed. The most similar training rows are shown."
+    )
 
 
-def _pushes(seen: View, trained: RowsModel, K: Array, prediction: Any) -> Array:
-    """What each training row adds to the output that decided."""
-    estimator = seen.estimator
+def _on_the_machines_scale(estimator: Any, labels: Any) -> Array:
+    """Codes of classes, or responses as the machine sees them."""
+    if is_regressor(estimator):
+        return estimator.response_.forward(np.asarray(labels, dtype=float))
+    codes = np.searchsorted(estimator.classes_, labels)
+    known = np.minimum(codes, len(estimator.classes_) - 1)
+    if (estimator.classes_[known] != labels).any():
+        raise ValueError("The labels given are not those that the model was fitted to.")
+    return codes
 
-    def outputs(rows: Array) -> Array:
-        out = trained.from_gram(rows)
-        if is_regressor(estimator):
-            return estimator.response_.back(out)
-        code = int(np.flatnonzero(estimator.classes_ == prediction)[0])
-        if out.ndim == 2:
-            return out[:, code]
-        return out if code == 1 else -out
 
-    full = outputs(K[None])[0]
-    push = np.zeros(len(K))
-    used = np.flatnonzero(K)
-    for start in range(0, len(used), BLOCK):
-        some = used[start : start + BLOCK]
-        changed = np.repeat(K[None], len(some), axis=0)
-        changed[np.arange(len(some)), some] = 0.0
-        push[some] = full - outputs(changed)
-    return push
+def _said(estimator: Any, output: Array) -> tuple[float, Any, Any]:
+    """Probability or number behind an output, the prediction, and a function for other outputs."""
+    if not is_classifier(estimator):
+
+        def number(out: Array) -> float:
+            return float(np.ravel(estimator.response_.back(np.asarray(out).reshape(1)))[0])
+
+        return number(output), number(output), number
+    probabilities = estimator.calibration_.probabilities(np.asarray(output)[None])[0]
+    code = int(probabilities.argmax())
+
+    def probability(out: Array) -> float:
+        return float(estimator.calibration_.probabilities(np.asarray(out)[None])[0, code])
+
+    return float(probabilities[code]), estimator.classes_[code], probability

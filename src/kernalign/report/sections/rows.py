@@ -1,0 +1,87 @@
+"""Which training rows speak for a prediction, and which against it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from kernalign.plots._axes import shortened
+from kernalign.report.facts import Facts
+from kernalign.report.html import number, paragraphs, percent, points, table
+
+#: Columns of the user's table that are shown beside a row.
+MOST_COLUMNS = 4
+
+
+def rows(facts: Facts) -> str:
+    if facts.influence is None:
+        return paragraphs([facts.no_influence]) if facts.no_influence else ""
+    return paragraphs(_said(facts)) + _table(facts)
+
+
+def _said(facts: Facts) -> list[str]:
+    info, chosen = facts.influence, facts.chosen
+    assert info is not None
+    assert chosen is not None
+    why = "an example"
+    if facts.notes.get("row_given"):
+        why = "the row asked for"
+    elif facts.classification:
+        why = "the row that it is least sure of"
+    left_out = ", which was left out of its own explanation," if info.itself else ""
+    if facts.classification:
+        first = (
+            f"For row {chosen + 1} of the data ({why}){left_out} the model says "
+            f"{info.prediction!s}, with a probability of {percent(info.value)}."
+        )
+    else:
+        first = (
+            f"For row {chosen + 1} of the data ({why}){left_out} it predicts {number(info.value)}."
+        )
+    if info.unknown:
+        return [first, info.unknown]
+    solved = "Each training row below was removed in turn and the machine solved again. The effect "
+    told = f"is what the row adds to the prediction, in units of {facts.target}."
+    if facts.classification:
+        told = (
+            "is what the row adds to that probability, in percentage points: above zero it speaks "
+            "for the prediction, below zero against it."
+        )
+    return [f"{first} In the data it is {_value(np.asarray(facts.y)[chosen])}.", solved + told]
+
+
+def _table(facts: Facts) -> str:
+    info = facts.influence
+    assert info is not None
+    effects = not info.unknown
+    columns = _columns(facts)
+    head = ["training row", "similarity", *(["effect"] if effects else []), facts.target]
+    labels = np.asarray(facts.y)
+    out = []
+    for item in info.rows:
+        cells = [str(item.row + 1), percent(max(0.0, item.similarity))]
+        if item.effect is not None:
+            cells.append(points(item.effect) if facts.classification else f"{item.effect:+.3g}")
+        cells.append(escape(_value(labels[item.row])))
+        cells += [escape(_value(facts.X[name].iloc[item.row])) for name in columns]
+        out.append(cells)
+    names = [escape(shortened(str(name), 20)) for name in [*head, *columns]]
+    return table(names, out, numbers=[0, 1, *([2] if effects else [])])
+
+
+def _columns(facts: Facts) -> list[Any]:
+    """Columns of the user's own table, the important ones first."""
+    if not hasattr(facts.X, "columns") or not hasattr(facts.X, "iloc"):
+        return []
+    own = list(facts.X.columns)
+    if facts.importance is None:
+        return own[:MOST_COLUMNS]
+    return [own[k] for k in facts.importance.order()[:MOST_COLUMNS].tolist()]
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return shortened(str(value), 30)
