@@ -19,6 +19,7 @@ from kernalign.kernels import (
     Gaussian,
     GramMatrix,
     Laplacian,
+    Linear,
     Matern,
     Polynomial,
     RationalQuadratic,
@@ -35,6 +36,7 @@ BEYOND = [
     Matern(2.5),
     RationalQuadratic(),
     Polynomial(3),
+    Linear(),
     Fourier(),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -75,6 +75,9 @@ def test_the_term_is_a_number_in_any_units(family):
     value, slope = term(resolved.to_search(np.array([1.5, 8.0, 0.4, 2.0]) * 1e200))
     assert value == LARGEST
     assert np.isfinite(slope).all()
+    value, slope = term(np.zeros(4))
+    assert value == LARGEST
+    assert np.isfinite(slope).all()
 
 
 def test_equal_bandwidths_cost_nothing():

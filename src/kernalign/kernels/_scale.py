@@ -13,6 +13,16 @@ from kernalign.rows import as_rows
 
 #: Number of rows sampled to determine the scale of the data.
 SAMPLE = 1000
+#: Decimal exponent of the largest kernel value, whose square is still a number.
+LARGEST_POWER = 150
+#: Limit of a feature in units of the training data: products are at most the largest value.
+LARGEST_FEATURE = 10.0 ** (LARGEST_POWER / 2)
+
+
+def in_units(X: Array, scale: Any) -> Array:
+    """X / scale, limited for rows far outside the training data."""
+    with np.errstate(over="ignore"):
+        return np.clip(X / scale, -LARGEST_FEATURE, LARGEST_FEATURE)
 
 
 def distance_range(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels._scale import in_units
 from kernalign.kernels.base import SearchSpace
 from kernalign.kernels.structure import FeatureFamily
 
@@ -33,8 +34,7 @@ class Linear(FeatureFamily):
         self._scale = self.scale_of(X, weight) * np.sqrt(X.shape[1])
 
     def _scaled(self, X: Array) -> Array:
-        scaled: Array = X / getattr(self, "_scale", np.ones(X.shape[1]))
-        return scaled
+        return in_units(X, getattr(self, "_scale", np.ones(X.shape[1])))
 
     # Columns of codes have no explicit features: there would be one per category.
 

@@ -9,13 +9,9 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._validation import check_count
 from kernalign.kernels._radial import check_bounds
+from kernalign.kernels._scale import LARGEST_POWER, in_units
 from kernalign.kernels.base import SearchSpace
 from kernalign.kernels.structure import ScalarFamily
-
-#: Decimal exponent of the largest kernel value.
-LARGEST_POWER = 150
-#: Entries of a row are cut there, in units of the training data.
-LARGEST = 1e150
 
 
 class Polynomial(ScalarFamily):
@@ -59,9 +55,7 @@ class Polynomial(ScalarFamily):
         return inner
 
     def _in_units(self, X: Array) -> Array:
-        with np.errstate(over="ignore"):
-            # Products of rows beyond all scales of the training data are numbers, too.
-            return np.clip(X / getattr(self, "_scale", 1.0), -LARGEST, LARGEST)
+        return in_units(X, getattr(self, "_scale", 1.0))
 
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
         # A row far outside the training data must not overflow.

@@ -9,8 +9,8 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign._validation import check_count
+from kernalign.kernels._scale import LARGEST_POWER
 from kernalign.kernels.base import Family, FamilyMember, SearchSpace
-from kernalign.kernels.polynomial import LARGEST_POWER
 from kernalign.kernels.together import KernelsOnRows
 
 

@@ -24,8 +24,8 @@ from kernalign.solvers.inner_search import Penalty
 PATH = [10.0**k for k in range(-5, 15)]
 #: With a penalty, sigma is finite: at most this multiple of the widest common bandwidth.
 WIDEST = 10.0
-#: Upper limit of the penalty and its slope.
-LARGEST = 1e150
+#: Upper limit of the penalty and its slope, and lower limit of a search coordinate.
+LARGEST, SMALLEST = 1e150, 1e-300
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,8 @@ def penalised_problem(ground: Ground, penalty: float, settings: Settings) -> Ali
 
 def _finite(family: Family, space: SearchSpace, widest: float) -> SearchSpace:
     """The space without sigma = inf, where the penalty would be infinite."""
-    end = family.to_search(np.full(space.p, WIDEST * widest))
+    # Positive also for a column that is smaller than the widest by more than any number.
+    end = np.maximum(family.to_search(np.full(space.p, WIDEST * widest)), SMALLEST)
     lower, upper = np.maximum(space.lower, end), np.maximum(space.upper, end)
     return replace(space, lower=lower, upper=upper, scan=np.clip(space.scan, lower, upper))
 
@@ -71,12 +72,12 @@ def _deviation(family: Family, penalty: float) -> Penalty:
 
     def term(z: Array) -> tuple[float, Array]:
         sigma = family.from_search(z)
-        deviation = sigma - sigma.mean()
         # The penalty is in units of the columns and may overflow.
         with np.errstate(over="ignore", invalid="ignore"):
+            deviation = sigma - sigma.mean()
             slope = np.nan_to_num(2 * penalty * deviation * family.d_sigma_d_z(sigma))
             value = penalty * float(deviation @ deviation)
-        return min(value, LARGEST), np.clip(slope, -LARGEST, LARGEST)
+        return value if value < LARGEST else LARGEST, np.clip(slope, -LARGEST, LARGEST)
 
     return term
 
