@@ -1,8 +1,21 @@
-"""One cluster of two worker processes for all tests of Dask."""
+"""Fixtures of the tests of Dask: one cluster of two worker processes, rows that stay there."""
 
 import warnings
 
 import pytest
+
+from kernalign.estimators import base
+from kernalign.estimators.linear import EXACT_ROWS
+
+
+@pytest.fixture
+def rows_stay(monkeypatch):
+    """Of few rows, only those that "auto" solves exactly are loaded; others stay on the cluster."""
+
+    def few(n, d, solver, n_components):
+        return n <= EXACT_ROWS and solver not in base.REMOTE_SOLVERS
+
+    monkeypatch.setattr(base, "can_load", few)
 
 
 @pytest.fixture(scope="session")

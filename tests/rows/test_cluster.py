@@ -28,7 +28,7 @@ from kernalign.rows.dask import DaskSource
 # The xdist group keeps one cluster in one process; the loop of distributed warns of its own ends.
 pytestmark = [
     pytest.mark.xdist_group("cluster"),
-    pytest.mark.usefixtures("cluster"),
+    pytest.mark.usefixtures("cluster", "rows_stay"),
     pytest.mark.filterwarnings("default::ResourceWarning"),
     pytest.mark.filterwarnings("default::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore:Sending large graph:UserWarning"),

@@ -23,7 +23,7 @@ ONE = ContinuousAlignment(max_iter=2)
 
 
 @pytest.fixture(autouse=True)
-def in_this_process():
+def in_this_process(rows_stay):
     with dask.config.set(scheduler="threads"):
         yield
 

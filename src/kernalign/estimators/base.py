@@ -16,7 +16,13 @@ from kernalign._validation import check_choice, check_count, check_positive_valu
 from kernalign.estimators.display import ShowsWhatWasLearned
 from kernalign.estimators.importances import HasImportances
 from kernalign.estimators.landmarked import fit_landmarked, landmarks_for
-from kernalign.estimators.linear import EXACT_ROWS, SOLVERS, LinearStages, rows_held_out
+from kernalign.estimators.linear import (
+    EXACT_ROWS,
+    SOLVERS,
+    LinearStages,
+    can_load,
+    rows_held_out,
+)
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.outcome import (
     choice_attributes,
@@ -105,16 +111,18 @@ class KernelPredictor(HasImportances, KernelEstimator):
         return Progress(type(self).__name__, shown=self.verbose > 0)
 
     def _placed(self, X: Any) -> Any:
-        """The rows in memory, or unchanged if the solver can work on them elsewhere.
+        """The rows in memory, or unchanged if there are too many to load.
 
-        Up to the number of rows that "auto" solves exactly, rows are loaded into memory.
+        The fit to loaded rows is that of rows in memory. Rows that are not loaded cannot have a
+        squared hinge loss, and no more than a sample of them is searched for the kernel.
         """
         check_choice(self, "nested", (True, False))
         check_choice(self, "solver", SOLVERS)
+        check_count(self, "n_components", optional=True)
         rows = as_rows(X)
         if rows.in_memory:
             return X
-        if len(rows) <= EXACT_ROWS and self.solver not in REMOTE_SOLVERS:
+        if can_load(*rows.shape, self.solver, self.n_components):
             return rows.take(np.arange(len(rows)))
         wrong = None
         if self.solver not in ("auto", *REMOTE_SOLVERS):

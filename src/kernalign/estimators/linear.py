@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from kernalign._memory import working_memory
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import AlignmentWarning, SampleWarning
 from kernalign.estimators.hinge import PRECISION, features_fit, hinge_path
@@ -261,6 +262,13 @@ def default_features(n: int, solver: str) -> int:
     return max(FEATURES, min(n // ROWS_PER_FEATURE, affordable))
 
 
+def can_load(n: int, d: int, solver: str, n_components: int | None) -> bool:
+    """Whether rows outside memory are loaded: if both they and their features fit in
+    `working_memory`. Above that, features are not stored for rows in memory either."""
+    number = default_features(n, solver) if n_components is None else int(n_components)
+    return n * d * 8 <= working_memory() and features_fit(n, min(number, n))
+
+
 def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> Learner:
     """The learner, or `Sampled(learner)` if its cost or memory grow faster than linearly in n.
 
@@ -268,13 +276,11 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
     free : rows left out of the sample to select C without learning the kernel again.
     """
     largest = learner.largest_sample()
-    if remote:
-        if learner.one_pass and n <= largest:
-            return learner
-        return Sampled(learner, max_rows=int(min(largest, STREAMED_SAMPLE, max(n - free, 2))))
+    if remote and not learner.one_pass:
+        largest = min(largest, STREAMED_SAMPLE)
     if np.isinf(largest) or (n <= largest and not free):
         return learner
-    return Sampled(learner, max_rows=int(min(largest, n - free)))
+    return Sampled(learner, max_rows=int(min(largest, max(n - free, 2))))
 
 
 def rows_held_out(problem: Problem, cv: Any) -> int:

@@ -1,0 +1,82 @@
+"""The same data gives the same kernel, C and predictions on Dask and in memory."""
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+
+from kernalign import ContinuousAlignment, Gaussian, KernelClassifier, KernelRegressor, KernelSearch
+from kernalign.estimators import base, linear
+from kernalign.estimators.linear import can_load
+
+ONE = ContinuousAlignment(max_iter=2)
+FEATURES = {"solver": "nystroem", "n_components": 30}
+
+
+def problem(make, n):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 3))
+    signal = X[:, 0] * X[:, 1] + 0.2 * rng.standard_normal(n)
+    return X, (signal > 0).astype(int) if make is KernelClassifier else signal
+
+
+def assert_same(make, options, n):
+    X, y = problem(make, n)
+    chunks = da.from_array(X, chunks=(-(-n // 3), -1))
+    with dask.config.set(scheduler="threads"):
+        near, far = make(**options).fit(X, y), make(**options).fit(chunks, y)
+        found = far.predict(chunks).compute()
+    np.testing.assert_allclose(far.C_, near.C_, rtol=1e-6)
+    assert far.solver_ == near.solver_
+    assert [p["machine"] for p in far.path_] == [p["machine"] for p in near.path_]
+    for a, b in zip(far.kernel_.kernels, near.kernel_.kernels, strict=True):
+        np.testing.assert_allclose(a.sigma, b.sigma, rtol=1e-6)
+    np.testing.assert_allclose(far.kernel_.weights, near.kernel_.weights, rtol=1e-6)
+    if make is KernelClassifier:
+        np.testing.assert_array_equal(found, near.predict(X))
+        found, expected = far.decision_function(X), near.decision_function(X)
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    else:
+        np.testing.assert_allclose(found, near.predict(X), atol=1e-6 * np.ptp(y))
+    return far
+
+
+both = pytest.mark.parametrize(
+    "make", [KernelClassifier, KernelRegressor], ids=lambda m: m.__name__
+)
+
+
+@both
+@pytest.mark.parametrize(
+    ("options", "n"),
+    [({"learner": KernelSearch(effort="quick")}, 40), ({"learner": ONE, **FEATURES}, 300)],
+    ids=["search", "features"],
+)
+def test_rows_that_fit_are_loaded(make, options, n):
+    """A squared hinge loss is tried for classes, as in memory."""
+    found = assert_same(make, options, n)
+    if "solver" in options and make is KernelClassifier:
+        assert any("hinge" in record["machine"] for record in found.path_)
+
+
+@both
+@pytest.mark.parametrize(
+    "learner",
+    [ONE, ContinuousAlignment(Gaussian(ard=True), max_iter=1), KernelSearch(effort="quick")],
+    ids=lambda learner: f"{type(learner).__name__}",
+)
+def test_rows_that_do_not_fit_are_fitted_where_they_are(make, learner, monkeypatch):
+    """Nor are the features of so many rows stored in memory: the fits are the same."""
+    monkeypatch.setattr(base, "can_load", lambda *_: False)
+    monkeypatch.setattr(linear, "features_fit", lambda *_: False)
+    # So that C is selected on one hold-out set, as for many rows.
+    monkeypatch.setattr(linear, "FOLDS_ROWS", 100)
+    found = assert_same(make, {"learner": learner, **FEATURES}, 300)
+    assert {record["machine"] for record in found.path_} == {"least squares (nystroem)"}
+
+
+def test_what_fits():
+    assert can_load(50_000, 20, "auto", None)
+    assert not can_load(60_000, 20, "auto", None)
+    assert can_load(1_000_000, 20, "nystroem", 200)
+    assert not can_load(50_000, 5000, "auto", None)
