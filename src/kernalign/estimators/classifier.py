@@ -82,7 +82,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         kernels), "cg" on all rows by preconditioned conjugate gradients. With features, a squared
         hinge loss is also tried, and is used if it has the lower loss on held-out rows. It is tried
         only if the features of all rows, in single precision, fit in scikit-learn's
-        `working_memory` (about 50,000 rows by default), and not for more rows on Dask. These solvers
+        `working_memory` (about 50,000 rows by default). These solvers
         learn the kernel on a sample of the rows (`Sampled`) if there are many. Above 2000 rows, if
         `cv` is an int, they select C on one hold-out set outside that sample. "auto" is "exact" up
         to 5000 rows in the default fit, up to 2000 rows with other learners, and for any number of
