@@ -137,18 +137,18 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         Why `cv_error_` or its interval is NaN: `nested=False`, folds of a single row, too few rows,
         or fewer than two classes with rows to hold out. Empty if they are known.
     held_out_ : HeldOutRows
-        The rows that folds held out: `index`, `fold`, `outputs`, `y` (codes) and `errors` of each.
+        The held-out rows of the folds: `index`, `fold`, `outputs`, `y` (codes) and `errors`.
     scores_ : Scores
         Conformal scores of held-out rows, which `predict_set` uses.
     feature_importances_ : array of shape (n_features_in_,)
         Share of each column of X in the effects of all columns on the outputs of the model. The
-        effect of a column is the mean square change of the output if the column is exchanged for
-        that of another row (total effect of Sobol). Computed when it is read.
+        effect of a column is the mean squared change of the output if the column is replaced by
+        that of another row (Sobol's total effect). Computed on access.
     feature_importances_interval_ : array of shape (n_features_in_, 2)
-        Ends between which they lie with a confidence of 95 %, from the spread over the folds of the
-        default fit, which learn their own kernels (grouped jackknife). No attribute without them.
+        95 % confidence intervals, from the variance over the folds of the default fit, each of
+        which learns its own kernel (grouped jackknife). Only available after such a fit.
     stability_ : Stability
-        Which kernels come back in the folds: `came_back`, `alignment` with `kernel_`, and a text.
+        How similar the kernels of the folds are to `kernel_`: `came_back` and `alignment`.
     classes_ : array
         The sorted classes, with the dtype that y has as an array.
     n_features_in_, feature_names_in_ :

@@ -1,7 +1,7 @@
-"""Rows that folds held out, with what the folds' machines said of them.
+"""Held-out rows of the folds, with the outputs of the folds' machines.
 
-Everything that is said about the quality of a fitted model comes from these rows: no machine that
-predicts a row here has seen it.
+All statements about the quality of a fitted model are based on these rows: no row is predicted by a
+machine that has seen it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from kernalign.estimators.error import RowErrors
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.selection import Selection
 
-#: Why outputs of held-out rows are not kept.
-NOT_BY_ROW = "a sample of the rows chose the kernel, and the error is that of the sample"
+#: Reason why outputs of held-out rows are not available.
+NOT_BY_ROW = "the kernel was selected on a sample of the rows, and the error is that of the sample"
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class HeldOutRows:
     """Rows that were held out once or more; each row counts once.
 
     index : (m,) positions among the rows of the fit, ascending.
-    fold : (m,) the number of the fold that held the row out; the last one if there are several.
+    fold : (m,) the fold that held out the row; the last one if there are several.
     outputs : (m,) or (m, c) outputs of the machine of that fold.
     deviations : (m,) standard deviations that it predicts for the outputs; None if it has none.
     y : (m,) codes of classes, or (m,) or (m, c) responses.
-    errors : (m,) 0 or 1 for classes, otherwise squared errors, under choices that the row had no
-        say in. Their weighted mean is `cv_error_`.
-    weight : (m,) weights that the user gave to the rows.
-    unknown : why there are none; empty where there are.
+    errors : (m,) 0 or 1 for classes, otherwise squared errors, under choices that the row took no
+        part in. Their weighted mean is `cv_error_`.
+    weight : (m,) sample weights.
+    unknown : why there are none; empty if there are.
     """
 
     index: IntArray
@@ -59,7 +59,7 @@ class HeldOutRows:
 def selected_rows(
     chosen: Selection, errors: RowErrors, unit: float, problem: Problem
 ) -> HeldOutRows:
-    """Where C is chosen on held-out rows: outputs of the choice, and errors of honest choices.
+    """For fits that select C on held-out rows: outputs of the selected candidate, and errors.
 
     errors : in units of `unit`.
     """

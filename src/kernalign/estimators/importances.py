@@ -1,11 +1,11 @@
-"""How much each column matters to the predictions, and how sure that is.
+"""Importance of each column for the predictions, with confidence intervals.
 
 The effect of column j on a function f is (the total effect of Sobol, by Jansen's formula)
 
     E |f(x) - f(x with column j of another row)|^2 / 2,
 
-what the variance of f would lose, on average, if all columns but j were known and independent. The
-importance of a column is its share in the sum of the effects of all columns.
+the mean remaining variance of f if all columns but j were known and independent. The importance of
+a column is its share in the sum of the effects of all columns.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from kernalign.machines.model import Model, RowsModel
 from kernalign.rows import as_rows
 from kernalign.tables import TableFeatures
 
-#: Rows that functions are compared at, times columns; and the fewest and most rows of a column.
+#: Number of evaluations over all columns, and minimum and maximum number per column.
 PROBES, FEWEST, MOST = 4000, 5, 100
-#: The same for the function of a fold, which costs time in every fit; and the most columns.
+#: The same for the function of a fold, which is evaluated in every fit; maximum columns.
 FOLD_PROBES, FOLD_FEWEST, FOLD_MOST, FOLD_COLUMNS = 300, 3, 20, 100
-#: Confidence of the intervals.
+#: Confidence level of the intervals.
 CONFIDENCE = 0.95
 
 
@@ -36,7 +36,7 @@ CONFIDENCE = 0.95
 class Probes:
     """Rows at which a function is evaluated, with and without a column of another row.
 
-    rows, others : (m, d) rows, and those that columns are taken from.
+    rows, others : (m, d) rows, and the rows that columns are copied from.
     column : (d,) the column that each feature belongs to; number : of columns.
     """
 
@@ -47,11 +47,11 @@ class Probes:
 
     @classmethod
     def of(cls, X: Any, column: IntArray, number: int, most: int) -> Probes:
-        """From at most so many pairs of rows of X."""
+        """Probes from at most `most` pairs of rows of X."""
         rng = np.random.default_rng(0)
         size = min(most, len(X))
         picked = rng.choice(len(X), size, replace=False)
-        # No row is its own partner, unless it is alone.
+        # A row is not paired with itself, unless it is the only one.
         partners = (picked + rng.integers(1, max(len(X), 2), size)) % len(X)
         rows = as_rows(X)
         return cls(rows.take(picked), rows.take(partners), column, number)
@@ -68,7 +68,7 @@ class Probes:
 
 
 def fold_probes(X: Any, features: Any) -> Probes | None:
-    """Few probes, for the function of a fold; None where there are too many columns.
+    """A few probes, for the function of a fold; None if there are too many columns.
 
     features : of a table, or None.
     """
@@ -94,15 +94,15 @@ class HasImportances:
 
     @property
     def feature_importances_(self) -> Array:
-        """Share of each column of X in the effects of all columns on what the model predicts.
+        """Share of each column of X in the effects of all columns on the predictions.
 
-        Computed when it is read, on rows that the model keeps.
+        Computed on access, on the rows that the model stores.
         """
         check_is_fitted(self)
         model, columns = self.model_, getattr(self, "columns_", None)
         if not isinstance(model, RowsModel) or not len(model.rows):
             raise AttributeError(
-                f"{type(self).__name__} has no feature_importances_, because its model keeps no "
+                f"{type(self).__name__} has no feature_importances_, because its model stores no "
                 "rows to compute them on. Fit with solver='exact' or 'nystroem'."
             )
         number = self.n_features_in_
@@ -112,10 +112,10 @@ class HasImportances:
 
     @property
     def feature_importances_interval_(self) -> Array:
-        """Lower and upper ends for `feature_importances_`, (n_features_in_, 2)."""
+        """95 % confidence intervals of `feature_importances_`, (n_features_in_, 2)."""
         found, folds = self.feature_importances_, self.stability_
         if len(folds.importances) < 2:
-            few = "fewer than two folds have learned a model of their own"
+            few = "fewer than two folds have learned their own model"
             raise AttributeError(
                 f"{type(self).__name__} has no feature_importances_interval_: "
                 f"{folds.unknown or few}. Fit the default with nested=True, a splitter as 'cv', "

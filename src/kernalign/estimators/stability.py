@@ -1,4 +1,4 @@
-"""How far the kernel comes back where it is learned again without some of the rows."""
+"""Stability of the kernel: how similar it is when learned again without some of the rows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from kernalign.gram.centring import centred_cosine
 from kernalign.kernels import LearnedKernel
 from kernalign.rows import as_rows
 
-#: Rows on which kernels are compared.
+#: Number of rows on which kernels are compared.
 COMPARED = 200
-NOT_LEARNED = "no fold has learned a kernel of its own"
+NOT_LEARNED = "no fold has learned its own kernel"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class FoldKernel:
     """The kernel of a fold.
 
     looked_at : the number of rows that it was learned from.
-    importances : (columns,) of the columns to the machine of the fold, where they are known.
+    importances : (columns,) of the columns in the machine of the fold, if known.
     """
 
     kernel: LearnedKernel
@@ -33,16 +33,16 @@ class FoldKernel:
 
 @dataclass(frozen=True)
 class Stability:
-    """What the folds, each with a kernel of its own, found again of the kernel of all rows.
+    """Comparison of the kernels of the folds with the kernel of all rows.
 
     families : of the kernels, those of all rows first.
     weights : (1 + folds, families) shares of the weights, of all rows and of each fold.
     alignment : (folds,) centred alignment of a fold's kernel with that of all rows, on some of the
         rows. It is 1 if they are the same kernel.
-    importances : (folds, columns) of the columns to the machines of the folds; of no folds where
-        they are not known.
-    inflation : what the variance over folds is multiplied by for the variance over samples.
-    unknown : why there are no folds; empty where there are.
+    importances : (folds, columns) of the columns in the machines of the folds; without rows if they
+        are unknown.
+    inflation : factor from the variance over folds to the variance over samples.
+    unknown : why there are no folds; empty if there are.
     """
 
     families: tuple[str, ...]
@@ -58,7 +58,7 @@ class Stability:
 
     @property
     def came_back(self) -> dict[str, int]:
-        """In how many folds each family is part of the kernel."""
+        """The number of folds whose kernel contains each family."""
         counts = (self.weights[1:] > 0).sum(axis=0).tolist()
         return dict(zip(self.families, counts, strict=True))
 
@@ -81,7 +81,7 @@ class Stability:
 def stability(
     kernel: LearnedKernel, looked_at: int, folds: Sequence[FoldKernel], X: Any
 ) -> Stability:
-    """Of the kernel that was learned from `looked_at` of all rows X."""
+    """Stability of a kernel that was learned from `looked_at` of all rows X."""
     every = [_shares(one) for one in (kernel, *(fold.kernel for fold in folds))]
     families = tuple(dict.fromkeys(name for shares in every for name in shares))
     weights = np.array([[shares.get(name, 0.0) for name in families] for shares in every])
@@ -97,8 +97,11 @@ def stability(
 
 
 def _inflation(n: int, looked_at: int, of_folds: Sequence[int]) -> float:
-    """What m of n rows tell, over many choices of them, varies by 1/m - 1/n; over samples, what
-    `looked_at` rows tell varies by 1/looked_at. For k folds of all rows the ratio is k - 1."""
+    """Ratio of the variance over samples to the variance over folds.
+
+    A statistic of m of n rows has a variance proportional to 1/m - 1/n over subsets, and to
+    1/looked_at over samples. For k folds of all rows the ratio is k - 1.
+    """
     m = float(np.mean(of_folds)) if of_folds else 0.0
     return (1 / looked_at) / (1 / m - 1 / n) if 0 < m < n else 0.0
 

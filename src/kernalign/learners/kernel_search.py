@@ -1,4 +1,4 @@
-"""A search over families as well as parameters, by evidence and leave-one-out."""
+"""Search families and parameters of kernels, by evidence and leave-one-out predictions."""
 
 from __future__ import annotations
 
@@ -38,26 +38,25 @@ from kernalign.solvers.family_search import (
 )
 from kernalign.tables import TableFeatures
 
-#: Numbers in one array of features times pairs: tables of many columns are searched on fewer rows,
-#: but not on fewer than these.
+#: Maximum size of an array of features times pairs, which limits the rows of a search with many
+#: columns, and the minimum number of rows.
 PAIR_NUMBERS, FEWEST_ROWS = 1e7, 250
-#: Beyond this many rows a search looks at more of them.
+#: Above this number of rows, the samples of a search are larger.
 MANY_ROWS = 5000
-#: Labels of classes are no numbers that could be known exactly: the smallest noise, in units of
-#: the kernel.
+#: Smallest noise in classification, in units of the kernel: class labels are not exact numbers.
 LEAST_CLASS_NOISE = 1e-3
-#: Rows that the units of columns are taken from, and others are sampled from.
+#: Maximum number of rows that units are computed from and samples are drawn from.
 MOST_ROWS = 20_000
 #: The stage of the last record in `history_`.
 CHOSEN = "chosen"
-#: A sample is not worth another look at more rows, unless these are so many times as many.
+#: A larger sample is used only if it has at least this many times the rows of the smaller one.
 MORE = 1.2
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Rows of a search: of the scan with one bandwidth, of the search of relevances and sums, of
-    the choice between the kernels on the path, and of the last steps; and those steps."""
+    """Sample sizes of a search: scan with one bandwidth, search of relevances and sums, selection
+    among the kernels on the path, and last steps; and the number of last steps."""
 
     scan: int = 200
     search: int = 500
@@ -66,7 +65,7 @@ class Sizes:
     refine_steps: int = 5
 
     def for_rows(self, n: int) -> Sizes:
-        """Up to twice as many where the rows are many: they tell more, and cost more anyway."""
+        """Up to twice as many rows if there are many in all."""
         factor = float(np.clip(n / MANY_ROWS, 1.0, 2.0))
         more = {name: int(factor * getattr(self, name)) for name in ("search", "judge", "refine")}
         return replace(self, **more)
@@ -220,7 +219,7 @@ class KernelSearch(Learner):
         )
 
     def _groups(self) -> Sequence[Sequence[Family]]:
-        """Families in groups that answer to the same relevances."""
+        """Families in groups with similar relevances."""
         if self.families is None:
             return GROUPS
         given = self.families if isinstance(self.families, Sequence) else [self.families]
@@ -239,7 +238,7 @@ class KernelSearch(Learner):
 
 
 class _Sample:
-    """Rows to take samples of, each class in proportion."""
+    """Stratified samples of the rows."""
 
     def __init__(
         self, X: Array, target: Target, rng: np.random.Generator, codes: IntArray | None = None
@@ -262,7 +261,7 @@ class _Sample:
 def _scanned(
     sample: _Sample, few: IntArray, groups: Sequence[Sequence[Family]], effort: Effort
 ) -> tuple[Units, dict[Family, Found]]:
-    """Plain or squashed columns by evidence, and the best kernels of one bandwidth on them."""
+    """Plain or squashed columns, by evidence, and the best kernels with one bandwidth on them."""
     plain = sample.units()
     scanned = [f for group in groups for f in group if f not in SISTERS or len(group) == 1]
     tied = tied_kernels(sample.packed(plain, few), scanned, effort)
@@ -280,7 +279,7 @@ def _scanned(
 
 
 def _record(t: int, found: Found, units: Units) -> dict[str, Any]:
-    """What `history_` and a callback are told of a kernel on the path."""
+    """The record of a kernel on the path, for `history_` and callbacks."""
     return {
         "iteration": t + 1,
         "stage": found.stage,
@@ -291,7 +290,7 @@ def _record(t: int, found: Found, units: Units) -> dict[str, Any]:
 
 
 def _combination(k: KernelSum, units: Units) -> LearnedKernel:
-    """The sum as a kernel of columns as they are."""
+    """The sum as a kernel on the original columns."""
     d = len(units.centre)
     members = [term.member(d) for term in k.terms]
     kernels = [FamilyMember(m.family.in_units(units), m.sigma) for m in members]
@@ -346,9 +345,9 @@ def _scores(
 
 
 def _trust(boldest: Found, target: Target) -> float:
-    """Whether evidence has a say beside leave-one-out.
+    """Whether the evidence is used besides leave-one-out predictions.
 
-    Not where, for classes, it wants less noise than it may have: it then prefers to interpolate.
+    For classes it is not, if its noise is at the lower bound: it then prefers to interpolate.
     """
     low = boldest.kernel.log_noise < np.log(2 * LEAST_CLASS_NOISE)
     return 0.0 if target.classes and low else 1.0
