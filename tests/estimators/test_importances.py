@@ -99,7 +99,7 @@ def test_what_is_not_known_says_why():
     with pytest.raises(AttributeError, match="no fold has learned a kernel"):
         _ = model.feature_importances_interval_
     model = KernelRegressor(ContinuousAlignment(Linear()), solver="fourier").fit(X, y)
-    with pytest.raises(AttributeError, match="keeps no rows"):
+    with pytest.raises(AttributeError, match="stores no rows"):
         _ = model.feature_importances_
     assert not hasattr(model, "feature_importances_")
     assert fold_probes(np.zeros((5, FOLD_COLUMNS + 1)), None) is None

@@ -63,4 +63,4 @@ def test_without_folds_there_is_a_reason():
     found = KernelClassifier(nested=False).fit(X, X[:, 0] > 0).stability_
     assert found.folds == 0
     assert found.came_back.keys() == set(found.families)
-    assert str(found) == "not known: no fold has learned a kernel of its own"
+    assert str(found) == "not known: no fold has learned its own kernel"
