@@ -87,7 +87,7 @@ def test_one_bandwidth_ranks_the_columns_of_its_predictions():
     X, y = straight()
     model = KernelClassifier(ContinuousAlignment(Gaussian()), C=1.0).fit(X, y > 0)
     assert model.feature_importances_[0] == model.feature_importances_.max()
-    with pytest.raises(AttributeError, match="fewer than two folds have learned a model"):
+    with pytest.raises(AttributeError, match="fewer than two folds have learned their own model"):
         _ = model.feature_importances_interval_
 
 
@@ -96,7 +96,7 @@ def test_what_is_not_known_says_why():
     with pytest.raises(NotFittedError):
         _ = KernelRegressor().feature_importances_
     model = KernelRegressor(nested=False).fit(X, y)
-    with pytest.raises(AttributeError, match="no fold has learned a kernel"):
+    with pytest.raises(AttributeError, match="no fold has learned its own kernel"):
         _ = model.feature_importances_interval_
     model = KernelRegressor(ContinuousAlignment(Linear()), solver="fourier").fit(X, y)
     with pytest.raises(AttributeError, match="stores no rows"):
