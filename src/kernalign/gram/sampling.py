@@ -1,4 +1,4 @@
-"""Random rows in which each class, or each range of the response, has its share."""
+"""Random samples of rows, stratified by class or by ranges of the response."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from kernalign.rows import as_rows
 def split_in_proportion(
     target: Target, fraction: float, rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Rows to keep and a fraction of rows held out, each class in proportion."""
+    """A stratified split into rows to keep and a fraction of held-out rows."""
     by_value, _ = _by_value(target, rng)
     n = len(by_value)
     held = np.zeros(n, dtype=bool)
-    # Rows of a class are neighbours in this order, so a regular comb cuts each in proportion.
+    # Rows of a class are consecutive in this order, so equally spaced rows are stratified.
     held[by_value] = np.diff(np.floor(np.arange(n + 1) * fraction + 0.5)) > 0
     return np.flatnonzero(~held), np.flatnonzero(held)
 
 
 def rows_in_proportion(target: Target, most: int, rng: np.random.Generator) -> IntArray:
-    """At most so many rows, each class in proportion; all of them where there are no more."""
+    """A stratified sample of at most `most` rows; all of them if there are no more."""
     n = len(target.weight)
     return np.arange(n) if n <= most else split_in_proportion(target, most / n, rng)[1]
 
@@ -32,7 +32,7 @@ def rows_in_proportion(target: Target, most: int, rng: np.random.Generator) -> I
 def rows_in_memory(
     X: Any, target: Target, most: int, rng: np.random.Generator
 ) -> tuple[Array, Target]:
-    """All rows that are in memory already, or at most so many of those elsewhere."""
+    """All rows if they are in memory, otherwise a sample of at most `most` rows."""
     rows = as_rows(X)
     if rows.in_memory:
         return X, target
@@ -41,9 +41,9 @@ def rows_in_memory(
 
 
 def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
-    """The rows in an order of which every beginning holds the classes in proportion.
+    """An order of the rows in which every initial part is stratified.
 
-    A response, with its many values, is cut into as many strata as there are few rows.
+    A response is divided into strata of a few rows.
     """
     by_value, key = _by_value(target, rng)
     n = len(by_value)
@@ -52,7 +52,7 @@ def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
     stratum = np.cumsum(fresh) - 1
     if stratum[-1] >= n // 20:
         return np.argsort(key)
-    # The i-th of the m rows of a class goes to (i + u) / m: evenly spread over the order.
+    # The i-th of the m rows of a class is at (i + u) / m: evenly spread over the order.
     counts = np.bincount(stratum)
     within = np.arange(n) - np.repeat(np.cumsum(counts) - counts, counts)
     position = (within + rng.random(counts.size)[stratum]) / counts[stratum]
@@ -61,17 +61,17 @@ def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
 
 
 def _by_value(target: Target, rng: np.random.Generator) -> tuple[IntArray, Array]:
-    """The rows sorted by their values, at random among equals, and the random numbers."""
+    """The rows sorted by their values, ties in random order, and the random numbers."""
     key = rng.random(len(target.weight))
     order: IntArray = np.lexsort([key, *target.values.T])
     return order, key
 
 
 def order_by_content(X: Array, target: Target, codes: IntArray) -> IntArray:
-    """An order of rows that is the same in whatever order they come: by labels, then by numbers.
+    """An order that depends only on the content of the rows: by labels, then by numbers.
 
-    What is sampled and summed in this order does not depend on the order of a table's rows. Rows
-    that differ in nothing but the codes of categories, which have no order, stay as they come.
+    Samples and sums in this order do not depend on the order of a table's rows. Rows that differ
+    only in the codes of categories, which have no order, keep their order.
     """
     keys = [*X[:, codes == 0].T, *target.values.T]
     order: IntArray = np.lexsort(keys)

@@ -1,7 +1,7 @@
-"""Kinds of values that a field of a model file may hold, each with its type, shape and range.
+"""Kinds of values of the fields of a model file, each with its type, shape and range.
 
-A kind writes a value as plain data and reads it back. Reading trusts nothing: what is not of the
-kind is refused by the name of its field.
+A kind writes a value as plain data and reads it back. Reading trusts nothing: a value that is not
+of the kind raises an error that names the field.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Arrays(Protocol):
 class Kind(ABC):
     """What a field holds."""
 
-    #: As a person reads it.
+    #: Description for error messages.
     wanted: str
 
     @abstractmethod
@@ -187,7 +187,7 @@ class Either(Kind):
         raise self._refused(problems, node, where)
 
     def _refused(self, problems: list[FieldError], value: Any, where: str) -> FieldError:
-        # What is wrong deep inside says more than what all kinds wanted.
+        # An error in a nested value is more informative than the list of all kinds.
         inside = [p for p in problems if not str(p).startswith(f"{where} must be")]
         return inside[0] if inside else self.refuse(value, where)
 

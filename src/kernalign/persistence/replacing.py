@@ -1,4 +1,4 @@
-"""Files that are there complete or not at all."""
+"""Write files atomically: complete or not at all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import IO
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks: temporary files of dead writers stay there.
+except ImportError:  # Windows has no such locks: temporary files of killed processes remain.
     fcntl = None  # type: ignore[assignment]  # a module elsewhere
 
-#: What a path that is no regular file may be, for the error message.
+#: Kinds of paths that are not regular files, for the error message.
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
@@ -29,16 +29,15 @@ _KINDS = (
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A binary stream that becomes `path` when the block ends well, and vanishes otherwise.
+    """A binary stream that replaces `path` if the block succeeds, and is discarded otherwise.
 
-    A symbolic link is followed: the file that it names is replaced. The mode and, where allowed,
-    the owner of a file that is there already are kept. Temporary files that killed writers of the
-    same file have left are removed.
+    Symbolic links are followed. The mode and, if allowed, the owner of an existing file are kept.
+    Temporary files that killed processes left for the same path are removed.
 
     Raises
     ------
     OSError
-        If the path is something else than a regular file, or cannot be written.
+        If the path is not a regular file, or cannot be written.
     """
     target = Path(os.path.realpath(path))
     before = _regular(target)
@@ -54,7 +53,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             _same_rights(name, before)
             if fcntl is None:
                 stream.close()
-            # Still locked: nobody takes the file for one that was left.
+            # The file is still locked, so that it is not removed as a leftover.
             os.replace(name, target)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
@@ -63,7 +62,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _regular(target: Path) -> os.stat_result | None:
-    """The state of the file that is there, None if there is none."""
+    """The status of the existing file, or None."""
     try:
         found = os.stat(target)
     except FileNotFoundError:
@@ -76,7 +75,7 @@ def _regular(target: Path) -> os.stat_result | None:
 
 
 def _same_rights(name: str, before: os.stat_result | None) -> None:
-    """The rights of the file before, or those that any new file would get."""
+    """Set the permissions of the previous file, or those of a new one."""
     if before is not None:
         if hasattr(os, "chown"):
             with contextlib.suppress(PermissionError):
@@ -89,13 +88,13 @@ def _same_rights(name: str, before: os.stat_result | None) -> None:
 
 
 def _lock(handle: int) -> None:
-    """A lock that ends with the process, and says that the file is being written."""
+    """Lock the file while it is being written; the lock ends with the process."""
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def _remove_left(folder: Path, prefix: str) -> None:
-    """Remove temporary files of writers that are no more: nobody holds their locks."""
+    """Remove temporary files that are not locked: their processes have ended."""
     if fcntl is None:
         return
     with contextlib.suppress(OSError):

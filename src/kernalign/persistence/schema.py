@@ -1,11 +1,11 @@
-"""Which classes a model file may hold, and which fields each of them has.
+"""The classes that a model file may contain, and their fields.
 
-A schema says, in one place, the fields of a class and their kinds. A file is a list of objects,
-each the name of its class and its fields; an object may refer to those before it in the list. So
-objects that are shared are written once, and nothing refers to itself.
+A schema defines the fields of a class and their kinds in one place. A file is a list of objects,
+each with the name of its class and its fields; an object may refer to earlier ones in the list.
+Shared objects are therefore written once, and there are no cycles.
 
-Nothing is called that a file names: an object of the library is allocated, and its attributes are
-set to values that were checked. What is not in a schema is refused by name.
+A file cannot cause a call: an object of the library is allocated, and its attributes are set to
+checked values. A field that is not in a schema raises an error that names it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kernalign.persistence.values import Plain
 
 #: Types of the numbers of arrays.
 DTYPES = {name: np.dtype(f"<{name}") for name in ("f4", "f8", "i4", "i8", "u4", "u8")}
-#: Parameters that concern the fit only, and mean nothing on another machine.
+#: Parameters that are only used in the fit and are not saved.
 LEFT_OUT = frozenset({"callback"})
 #: Attributes of classes of the user's.
 _OWN = Plain(Family, FamilyMember, LearnedKernel, Learner)
@@ -92,7 +92,7 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: list[np.ndarray[Any, Any]] = []
         self.objects: list[Any] = []
-        # What is written by number is kept alive, so that no number is given twice.
+        # Written objects are kept alive, so that no id is reused.
         self._array_numbers: dict[int, tuple[int, Any]] = {}
         self._object_numbers: dict[int, tuple[int, Any]] = {}
 
@@ -163,7 +163,7 @@ class Writer:
 
 
 def _order(array: np.ndarray[Any, Any]) -> Any:
-    """Products round by the layout: a loaded model predicts the same to the last bit."""
+    """The memory layout, which affects rounding: a loaded model predicts exactly the same."""
     return "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
 
 
@@ -218,7 +218,7 @@ class Reader:
             last = name.rpartition(".")[2]
             raise FieldError(
                 f"it uses the {kind} {name}, which is not part of kernalign. If you trust it, "
-                f"import it and hand it over: load(path, trusted=[{last}])"
+                f"import it and pass it: load(path, trusted=[{last}])"
             )
         return self._trusted[name]
 
@@ -259,7 +259,7 @@ def _object(known: Schema, values: dict[str, Any]) -> Any:
     if known.make is not None:
         return known.make(values)
     made: Any = object.__new__(known.cls)
-    # Frozen dataclasses refuse setattr, and no setter of a class shall run.
+    # Frozen dataclasses refuse setattr, and no setter may run.
     made.__dict__.update(values)
     return made
 

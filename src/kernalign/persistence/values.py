@@ -25,7 +25,7 @@ from kernalign.persistence.kinds import (
     Text,
 )
 
-#: How deep lists and records may stand in each other.
+#: Maximum nesting depth of lists and records.
 DEEPEST = 6
 _LABEL = Either(FLAG, ANY_NUMBER, TEXT)
 #: Letters of numpy's types of labels, and what their values are.
@@ -192,7 +192,7 @@ class Mask(Kind):
 class Plain(Kind):
     """Data of any form: numbers, text, arrays, lists and records of them, and some objects.
 
-    It is for what a person reads, such as the steps of a search, never for what predicts.
+    It is for information, such as the steps of a search, never for data that predict.
 
     classes : of the objects.
     """

@@ -5,10 +5,10 @@ for t = 1..T
     P      = dF/dK at K^{t-1}
     sigma* = argmax_sigma <P, K(kappa_sigma)>   (or the largest F after the step)
     eta    = argmax_{0 <= eta <= eta_max} F(K^{t-1} + eta K')
-    K^t    = K^{t-1} + eta K'                   (or all weights anew)
+    K^t    = K^{t-1} + eta K'                   (or optimise all weights)
     stop when F(K^t) <= F(K^{t-1}) + theta
 
-F is centred alignment in the paper. `grow` takes any criterion that offers a `Growth`.
+F is centred alignment in the paper. `grow` accepts any criterion that has a `Growth`.
 """
 
 from __future__ import annotations

@@ -56,7 +56,7 @@ NAMED_STEP = Either(Text("passthrough"), Object(*TRANSFORMERS, *ENDS))
 
 
 def _widths(step: Any) -> tuple[int | None, int | None]:
-    """How many columns a fitted step takes and gives; None where it does not tell."""
+    """Number of input and output columns of a fitted step; None if unknown."""
     if isinstance(step, Pipeline):
         known = [_widths(s) for _, s in step.steps if s != "passthrough"]
         return (known[0][0], known[-1][1]) if known else (None, None)
@@ -73,7 +73,7 @@ def _widths(step: Any) -> tuple[int | None, int | None]:
 
 
 def _check_chain(steps: list[Any]) -> None:
-    """Each step takes as many columns as the one before gives."""
+    """Check that each step accepts the columns of the previous one."""
     given = None
     for step in steps:
         if isinstance(step, str):
@@ -111,7 +111,7 @@ schema(
 
 
 class _Stand(TransformerMixin, BaseEstimator):
-    """Stands for a transformer while a ColumnTransformer finds out which columns go where."""
+    """Placeholder for a transformer while a ColumnTransformer assigns its columns."""
 
     def __init__(self, width: int = 0):
         self.width = width
@@ -173,7 +173,7 @@ def _column_transformer(values: dict[str, Any]) -> ColumnTransformer:
 
 
 def _positions(columns: Any, names: Any) -> Any:
-    """Columns as what an array can be indexed with."""
+    """Columns as an index of an array."""
     if isinstance(columns, str):
         columns = [columns]
     if isinstance(columns, list) and columns and isinstance(columns[0], str):

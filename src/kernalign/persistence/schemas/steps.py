@@ -1,8 +1,8 @@
-"""Steps of pipelines: transformers and linear models, by what their users see of them.
+"""Steps of pipelines: transformers and linear models, by their public attributes.
 
-Each is written as parameters and public fitted attributes, and made anew by its own constructor.
-Nothing of how scikit-learn keeps them inside is in a file, and no parameter that names a folder, a
-job or a function.
+Each is written as parameters and public fitted attributes, and rebuilt by its own constructor. A
+file contains no private attributes of scikit-learn, and no parameter that names a folder, a job or
+a function.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ROW = Array("d")
 
 
 def _step(cls: type, parameters: dict[str, Kind], fitted: dict[str, Kind]) -> None:
-    """A step that is its parameters and public attributes."""
+    """A step that is defined by its parameters and public attributes."""
     fields = {**parameters, **fitted, **SEEN}
 
     def state(value: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ CELL = Either(FLAG, ANY_NUMBER, TEXT)
 def _by_refit(
     cls: type, fields: dict[str, Kind], state: Callable[[Any], dict[str, Any]], make: Any
 ) -> None:
-    """A step that its own `fit` makes from what was learned."""
+    """A step that is rebuilt by its own `fit` from the learned values."""
 
     def checked(values: dict[str, Any]) -> Any:
         names = values.pop("feature_names_in_", None)
@@ -169,7 +169,7 @@ def _encoder(cls: type) -> Callable[[dict[str, Any]], Any]:
         text = any(isinstance(item, str) for items in categories for item in items)
         first = [[items[0] for items in categories]]
         made.fit(np.array(first, dtype=object if text else float))
-        # A refit looks at its own data.
+        # A later refit must learn the categories from its own data.
         return made.set_params(categories="auto")
 
     return make
