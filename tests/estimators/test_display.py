@@ -46,7 +46,7 @@ def test_a_notebook_shows_it_with_names_that_are_escaped():
     reg = KernelRegressor(QUICK, C=1.0).fit(FRAME, Y)
     html = reg._repr_mimebundle_()["text/html"]
     assert f"error on held-out rows: {reg.cv_error_:.4g} (mean square" in html
-    assert "age is within about" in html
+    assert "age differs by less than about" in html
     assert "<income>" not in html
     with sklearn.config_context(display="text"):
         assert "text/html" not in reg._repr_mimebundle_()

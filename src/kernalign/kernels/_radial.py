@@ -236,6 +236,16 @@ class Radial(ScalarFamily):
             )
         finite = int(np.isfinite(bandwidths).sum())
         narrow = np.argsort(bandwidths, kind="stable")[: min(3, finite)]
+        ignored = bandwidths.size - finite
+        plural = "feature is" if ignored == 1 else "features are"
+        left = f"; {ignored} {plural} ignored" if ignored else ""
+        if finite > len(narrow):
+            # The difference that matters is one of all features together: no width of a single
+            # one says when rows are similar.
+            first = ", ".join(names[k] for k in narrow.tolist())
+            return (
+                f"rows are similar when they are close in all features, above all in {first}{left}"
+            )
         widths, categories = self._widths(bandwidths, scale)
         shown = ", ".join(
             f"{names[k]} is the same"
@@ -243,11 +253,7 @@ class Radial(ScalarFamily):
             else f"{names[k]} differs by less than about {widths[k]:.3g}"
             for k in narrow.tolist()
         )
-        others = " and the others by not much more" if finite > 3 else ""
-        ignored = bandwidths.size - finite
-        plural = "feature is" if ignored == 1 else "features are"
-        left = f"; {ignored} {plural} ignored" if ignored else ""
-        return f"rows are similar when {shown or 'nothing differs'}{others}{left}"
+        return f"rows are similar when {shown or 'nothing differs'}{left}"
 
     def _widths(self, bandwidths: Array, scale: Array | None) -> tuple[Array, set[int]]:
         """Bandwidths in units of the columns, and which columns contain categories."""

@@ -23,6 +23,7 @@ from kernalign.plots import (
     relevance_info,
     spectrum_info,
 )
+from kernalign.plots._held_out import held_out_probabilities
 from kernalign.plots._model import View, some_rows, view
 from kernalign.plots._rows import rows_at
 from kernalign.plots.coverage import CoverageInfo
@@ -39,7 +40,7 @@ from kernalign.report.quality import Quality, coverage, quality
 
 #: Steps of a page beside the fits: facts and pictures.
 PAGE_STEPS = 2
-#: Rows at most that are used to time predictions and to look for one that is unsure.
+#: Rows at most that are used to time predictions.
 TIMED = 1000
 #: Columns whose effects are drawn.
 EFFECTS = 3
@@ -235,9 +236,9 @@ def _error_on(model: Any, X: Any, y: Any, classification: bool) -> float:
 
 
 def _explained(facts: Facts, X: Any, y: Any, row: int | None, same: bool) -> dict[str, Any]:
-    chosen = _chosen(facts, X, row)
     if not same:
-        return {"chosen": chosen, "no_influence": NOT_TRAINING}
+        return {"no_influence": NOT_TRAINING}
+    chosen = _chosen(facts) if row is None else row
     try:
         info = influence_info(facts.model, rows_at(X, [chosen]), X, y, row=chosen)
     except ValueError as problem:
@@ -245,15 +246,14 @@ def _explained(facts: Facts, X: Any, y: Any, row: int | None, same: bool) -> dic
     return {"chosen": chosen, "influence": info}
 
 
-def _chosen(facts: Facts, X: Any, row: int | None) -> int:
-    """The row asked for, or the one that the model is least sure of."""
-    if row is not None:
-        return row
-    few = some_rows(len(X), TIMED)
-    if not facts.classification:
-        return int(few[0])
-    probabilities = np.sort(facts.model.predict_proba(rows_at(X, few)), axis=1)
-    return int(few[np.argmin(probabilities[:, -1] - probabilities[:, -2])])
+def _chosen(facts: Facts) -> int:
+    """The training row that a model which had not seen it was least sure of; else the first."""
+    if not facts.classification or facts.quality is None:
+        return 0
+    probabilities, _ = held_out_probabilities(facts.model)
+    ordered = np.sort(probabilities, axis=1)
+    place = int(np.argmin(ordered[:, -1] - ordered[:, -2]))
+    return int(facts.seen.estimator.held_out_.index[place])
 
 
 def _timed(model: Any, X: Any) -> float:

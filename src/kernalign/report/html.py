@@ -43,7 +43,12 @@ def count(number_of: int, noun: str) -> str:
 
 
 def paragraphs(sentences: Iterable[str]) -> str:
-    return "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences if sentence)
+    return "".join(f"<p>{_escaped(sentence)}</p>" for sentence in sentences if sentence)
+
+
+def _escaped(text: str) -> str:
+    """Text whose numbers stay on one line with their unit."""
+    return escape(text).replace(" %", "\u00a0%")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
@@ -91,5 +96,5 @@ def picture(
     encoded = base64.b64encode(buffer.getvalue()).decode()
     return (
         f'<figure><img src="data:image/svg+xml;base64,{encoded}" alt="{escape(alt)}">'
-        f"<figcaption>{escape(caption)}</figcaption></figure>"
+        f"<figcaption>{_escaped(caption)}</figcaption></figure>"
     )

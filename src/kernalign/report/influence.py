@@ -8,13 +8,22 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from kernalign._typing import Array
-from kernalign.machines.model import RowsModel
+from kernalign._typing import Array, IntArray
+from kernalign.machines.model import KernelModel
 from kernalign.plots._model import View, view
 from kernalign.report.removal import TrainingRows, is_default_ridge, removed
 
 #: Training rows among which the most similar ones are looked for.
 MOST_SEARCHED = 20_000
+#: Why effects are not computed.
+LANDMARKS = (
+    "This model keeps landmarks or features instead of its training rows, and the effect of a "
+    "single row is not computed. The most similar training rows are shown."
+)
+WEIGHTS = (
+    "Some rows have no weight, and the effect of a single row is not computed. The most similar "
+    "rows are shown."
+)
 
 
 @dataclass(frozen=True)
@@ -72,13 +81,7 @@ def influence_info(
     labels = np.asarray(y)
     if labels.ndim > 1:
         raise ValueError("The influence of rows is that on one response: this model has several.")
-    place = np.arange(len(labels))
-    if isinstance(trained, RowsModel) and is_default_ridge(estimator, trained):
-        place = np.asarray(trained.index)
-        rows = trained.rows
-    else:
-        place = place[: min(len(place), MOST_SEARCHED)]
-        rows = seen.seen(X)[place]
+    rows, place = _training_rows(seen, X)
     at = seen.seen(x)
     own = None if row is None else next(iter(np.flatnonzero(place == row).tolist()), None)
     k = seen.kernel(at, rows)[0]
@@ -86,19 +89,18 @@ def influence_info(
     similarity = np.divide(k, norms, out=np.zeros_like(k), where=norms > 0)
     output = np.asarray(trained.outputs(at))[0]
     try:
+        if getattr(trained, "index", None) is None:
+            raise ValueError(LANDMARKS)
         if trained.n_rows != len(place):
-            raise ValueError(_not_apart(seen))
+            raise ValueError(WEIGHTS)
         codes = _on_the_machines_scale(estimator, labels[place])
-        exact = isinstance(trained, RowsModel) and trained.index is not None
-        if not exact:
-            raise ValueError(_not_apart(seen))
         found = removed(estimator, trained, TrainingRows(seen.kernel(rows), k, codes, own), output)
     except ValueError as problem:
         alike = np.argsort(-similarity, kind="stable")
         alike = alike[alike != own] if own is not None else alike
-        rows_alike = [Influence(int(place[i]), float(similarity[i]), None) for i in alike[:number]]
+        similar = [Influence(int(place[i]), float(similarity[i]), None) for i in alike[:number]]
         value, prediction, _ = _said(estimator, output)
-        return InfluenceInfo(prediction, value, False, rows_alike, str(problem))
+        return InfluenceInfo(prediction, value, False, similar, str(problem))
     value, prediction, shown = _said(estimator, found.base)
     effects = value - np.array([shown(out) for out in found.without])
     order = np.argsort(-np.abs(effects), kind="stable")[:number]
@@ -109,12 +111,13 @@ def influence_info(
     return InfluenceInfo(prediction, value, own is not None, listed)
 
 
-def _not_apart(seen: View) -> str:
-    assert seen.trained is not None
-    return (
-        "This model was trained on so many rows that it keeps landmarks instead of them, and the "
-        "effect of a single row is not computed. The most similar training rows are shown."
-    )
+def _training_rows(seen: View, X: Any) -> tuple[Array, IntArray]:
+    """Training rows as the kernel sees them, and their positions in X."""
+    trained = seen.trained
+    if isinstance(trained, KernelModel) and is_default_ridge(seen.estimator, trained):
+        return trained.rows, np.asarray(trained.index)
+    rows = seen.seen(X)[:MOST_SEARCHED]
+    return rows, np.arange(len(rows))
 
 
 def _on_the_machines_scale(estimator: Any, labels: Any) -> Array:

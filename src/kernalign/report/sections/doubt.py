@@ -85,6 +85,11 @@ def _drawn(facts: Facts) -> str:
             for a, h in zip(info.asked, info.held, strict=True)
         ),
         f"Held-out rows, each judged by {what} whose size other folds decided. On the dashed line "
-        "they hold the truth as often as asked; above it, more often.",
+        "they hold the truth as often as asked; above it, more often."
+        + (
+            " Every set holds the predicted class, and is right at least as often as that."
+            if info.sets
+            else ""
+        ),
         height=3.6,
     )

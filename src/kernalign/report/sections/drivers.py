@@ -53,7 +53,7 @@ def _said(facts: Facts) -> list[str]:
             else number(info.increase[first])
         )
         out.append(
-            f"{info.names[first]} matters most: without it the error grows from "
+            f"{info.names[first]} matters most: when it is shuffled, the error grows from "
             f"{show(info.error)} by {growth}."
         )
     chance = int((info.low <= 0).sum())
@@ -82,8 +82,8 @@ def _importance(facts: Facts) -> str:
     ]
     left = len(info.names) - len(order)
     more = f"{count(left, 'smaller one')} not shown." if left else ""
-    unit = "points" if facts.classification else "error"
-    head = ["column", f"growth, {unit}", "95 % interval"]
+    unit = ", points" if facts.classification else ""
+    head = ["column shuffled", f"growth of the error{unit}", "95 % interval"]
     return table(head, rows, numbers=[1, 2]) + paragraphs([more])
 
 

@@ -88,9 +88,10 @@ def _measured(facts: Facts) -> str:
     held = count(found.rows, "row")
     if found.folds == 1:
         return f"Measured on {held} that were held out while the model was trained on the others."
-    of_all = "" if found.rows >= facts.rows else f" of the {facts.rows:,} training rows"
+    if found.rows < facts.rows:
+        held = f"{found.rows:,} of the {facts.rows:,} training rows"
     return (
-        f"Measured by cross-validation on {held}{of_all}: each row was predicted by a model that "
+        f"Measured by cross-validation on {held}: each row was predicted by a model that "
         "had not seen it, with a kernel learned without it."
     )
 

@@ -29,7 +29,7 @@ def _said(facts: Facts) -> list[str]:
     if facts.notes.get("row_given"):
         why = "the row asked for"
     elif facts.classification:
-        why = "the row that it is least sure of"
+        why = "the row that cross-validation was least sure of"
     left_out = ", which was left out of its own explanation," if info.itself else ""
     if facts.classification:
         first = (
@@ -41,7 +41,7 @@ def _said(facts: Facts) -> list[str]:
             f"For row {chosen + 1} of the data ({why}){left_out} it predicts {number(info.value)}."
         )
     if info.unknown:
-        return [first, info.unknown]
+        return [f"{first} The row itself is one of the training rows.", info.unknown]
     solved = "Each training row below was removed in turn and the machine solved again. The effect "
     told = f"is what the row adds to the prediction, in units of {facts.target}."
     if facts.classification:

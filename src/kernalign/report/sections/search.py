@@ -55,11 +55,11 @@ def _said(facts: Facts) -> list[str]:
     alignment = getattr(facts.seen.estimator, "alignment_", float("nan"))
     if np.isfinite(alignment):
         strength = next(word for bound, word in STRENGTHS if alignment >= bound)
-        same = "same class" if facts.classification else "similar values"
+        same = "the same class" if facts.classification else "similar values"
         out.append(
             f"On the training rows, similarity and {facts.target} go together {strength}: the "
             f"alignment of the kernel is {alignment:.2f}, on a scale from 0 (similarity tells "
-            f"nothing) to 1 (rows are similar exactly where they have the {same})."
+            f"nothing) to 1 (rows are similar exactly where they have {same})."
         )
     kept = getattr(facts.seen.trained, "kept", "")
     number_kept = len(getattr(facts.seen.trained, "rows", ()))
@@ -115,12 +115,19 @@ def _tried(facts: Facts) -> str:
                 escape(STAGES.get(record["stage"], record["stage"])),
                 escape(_families(record["kernel"])),
                 f"{record['objective']:,.1f}",
+                f"{record['score']:,.1f}" if "score" in record else "",
             )
             for record in records
         ]
-        html = table(["tried", "kernel", "evidence, nats"], rows, numbers=[2])
+        html = table(["tried", "kernel", "evidence", "score"], rows, numbers=[2, 3])
+        also = " and how well leave-one-out predictions do" if facts.classification else ""
         return html + paragraphs(
-            ["Evidence measures how well a kernel explains the data; more is better."]
+            [
+                "Evidence, in nats, measures how well a kernel explains a sample of the rows. The "
+                f"score compares the best ones: it is the evidence{also}, on a larger sample if "
+                "there are more rows. The simplest kernel within a few nats of the best score was "
+                "chosen."
+            ]
         )
     show = percent if facts.classification else number
     compared = [
