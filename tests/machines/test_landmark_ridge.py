@@ -6,7 +6,7 @@ import pytest
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern
-from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge
+from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge, Sample
 
 KERNELS = {
     "smooth": LearnedKernel([Gaussian(ard=True).at(*[2.0, 3.0, 5.0])], np.array([1.5])),
@@ -59,6 +59,32 @@ def test_kernel_values_may_be_computed_anew():
     kept = LandmarkRidge(kernel, X[:40], X, -4.0).solve(target)
     streamed = LandmarkRidge(kernel, X[:40], X, -4.0, keep=False).solve(target)
     assert np.allclose(kept.coefficients, streamed.coefficients, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_a_sample_saves_passes_over_all_rows(outputs, monkeypatch):
+    X, Y, w = problem(3000, outputs)
+    kernel, target, Z = KERNELS["smooth"], Target(Y, w), X[:60]
+    everything = LandmarkRidge(kernel, Z, X, -6.0, keep=False)
+    passes = []
+    of_rows = LandmarkRidge.values
+
+    def counted(self, rows):
+        if self is everything and rows.start == 0:
+            passes.append(rows)
+        return of_rows(self, rows)
+
+    monkeypatch.setattr(LandmarkRidge, "values", counted)
+    wanted = everything.solve(target, tolerance=1e-8)
+    plain = len(passes)
+    rows = np.arange(0, 3000, 3)
+    part = LandmarkRidge(kernel, Z, X[rows], -6.0)
+    sample = Sample.of(part, target, rows)
+    assert sample.weight.sum() == pytest.approx(w.sum())
+    found = everything.solve(target, part.solve(target.rows(rows)), 1e-8, sample)
+    assert len(passes) - plain < 0.6 * plain
+    K = kernel(X, Z)
+    np.testing.assert_allclose(found.predict(K), wanted.predict(K), atol=1e-5)
 
 
 def test_a_weight_of_two_is_two_rows():

@@ -21,14 +21,14 @@ from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion
 from kernalign.learners import KernelSearch
 from kernalign.learners.base import generator
-from kernalign.machines.landmark_ridge import LandmarkRidge, precision_for
+from kernalign.machines.landmark_ridge import LandmarkRidge, Sample, precision_for
 from kernalign.machines.posterior import Posterior
 
 #: Default number of landmarks: minimum, maximum, and rows per landmark.
 MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
 #: Limit for stored kernel values. If all rows exceed it, a part of the rows gives a first solution.
 #: Steps on all rows, which recompute kernel values, then reduce the residual to this share.
-KEPT_BYTES, FINAL_TOL = 1.2e9, 3e-3
+KEPT_BYTES, FINAL_TOL = 1.2e9, 1e-2
 #: Size of the hold-out set: maximum share of the rows, and maximum number.
 MAX_HELD_OUT_SHARE, MAX_HELD_OUT = 0.1, 2000
 
@@ -75,9 +75,8 @@ def fit_landmarked(
     if len(first) == len(problem):
         dual = part.solve(target, dual)
     else:
-        del part
         everything = LandmarkRidge(kernel, landmarks, X, tuned.log_noise, keep=False)
-        dual = everything.solve(target, dual, FINAL_TOL)
+        dual = everything.solve(target, dual, FINAL_TOL, Sample.of(part, target, first))
     progress.tick("machine", costs.machine)
     posterior = replace(posterior, weight=np.array([len(problem) / len(landmarks)]))
     model = replace(dual.on_rows(kernel, landmarks, problem.seen), index=None)

@@ -13,6 +13,8 @@ the mean diagonal.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from scipy.linalg import solve_triangular
 
 from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign.criteria.evidence import mirror
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
@@ -36,6 +38,8 @@ SINGLE_NOISE = 0.05
 JITTER = {np.float32: 1e-6, np.float64: 1e-10}
 #: Stopping criterion: residual relative to the first one, and maximum number of steps.
 TOLERANCE, ITERATIONS = 1e-4, 200
+#: The same, relative to the given residual, for a sample that represents all rows.
+SAMPLE_TOLERANCE = 1e-2
 #: Number of rows that one thread computes at a time.
 ROWS = 512
 
@@ -110,8 +114,13 @@ class LandmarkRidge:
         target: Target,
         start: DualModel | None = None,
         tolerance: float = TOLERANCE,
+        sample: Sample | None = None,
     ) -> DualModel:
-        """The model; a good start reduces the number of steps."""
+        """The model; a good start reduces the number of steps.
+
+        sample : rows whose kernel values are kept. Each step on all rows then follows a solution on
+            the sample, so that fewer passes over all rows are needed.
+        """
         w = target.weight
         mean = w @ target.values / target.total
         Y = (target.values - mean).astype(self.precision)
@@ -122,37 +131,33 @@ class LandmarkRidge:
             b = (self.A.T @ scaled).astype(float)
             first, missed = self._right_hand_sides(a.astype(self.precision), Y, w)
             residual = self._left(missed - self.precision(self.noise) * _full(self.T, scaled))
-            step, size = residual.copy(), (residual**2).sum(axis=0)
-            wanted = tolerance**2 * (self._left(first) ** 2).sum(axis=0)
-            for _ in range(ITERATIONS):
-                if (size <= wanted).all():
-                    break
-                moved = self._system(step, w)
-                curvature = (step * moved).sum(axis=0)
-                length = np.divide(size, curvature, out=np.zeros_like(size), where=curvature > 0)
-                b += length * step
-                residual -= length * moved
-                before, size = size, (residual**2).sum(axis=0)
-                step *= np.divide(size, before, out=np.zeros_like(size), where=before > 0)
-                step += residual
+            wanted = tolerance * _norms(self._left(first))
+            inverse = None if sample is None else partial(self._solved_on, sample)
+            b += conjugate_gradients(partial(self._system, self, w), residual, wanted, inverse)
             a = self._coefficients(b)[1].astype(float)
         return DualModel(a, mean + self.constant * a.sum(axis=0))
+
+    def _solved_on(self, sample: Sample, residual: Array) -> Array:
+        """The solution of the system in which a sample represents all rows."""
+        system = partial(self._system, sample.machine, sample.weight)
+        return conjugate_gradients(system, residual, SAMPLE_TOLERANCE * _norms(residual))
 
     def _coefficients(self, b: Array) -> tuple[Array, Array]:
         """A'^-1 b and a."""
         scaled = _other_half(self.A, b.astype(self.precision))
         return scaled, _other_half(self.T, scaled)
 
-    def _system(self, b: Array, w: Array) -> Array:
-        """A^-1 (T^-1 values' W values T'^-1 + noise) A'^-1 b."""
+    def _system(self, of: LandmarkRidge, w: Array, b: Array) -> Array:
+        """A^-1 (T^-1 values' W values T'^-1 + noise) A'^-1 b, with the kernel values of a machine
+        on the same landmarks: this one, or that of a sample."""
         scaled, a = self._coefficients(b)
         weight = w[:, None].astype(self.precision)
 
         def block(rows: slice) -> Array:
-            values = self.values(rows)
+            values = of.values(rows)
             return values.T @ (weight[rows] * (values @ a))
 
-        found = _half(self.T, self._summed(block)) + self.precision(self.noise) * scaled
+        found = _half(self.T, of._summed(block)) + self.precision(self.noise) * scaled
         return _half(self.A, found).astype(float)
 
     def _left(self, V: Array) -> Array:
@@ -177,6 +182,57 @@ class LandmarkRidge:
             total = total + part
         found: Array = total
         return found
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A machine with kept kernel values of some rows, and weights that let them represent all."""
+
+    machine: LandmarkRidge
+    weight: Array
+
+    @classmethod
+    def of(cls, machine: LandmarkRidge, target: Target, rows: IntArray) -> Sample:
+        """The machine on these rows of a target."""
+        weight = target.weight[rows]
+        return cls(machine, weight * (target.total / weight.sum()))
+
+
+def conjugate_gradients(
+    system: Callable[[Array], Array],
+    residual: Array,
+    wanted: Array,
+    inverse: Callable[[Array], Array] | None = None,
+) -> Array:
+    """The solution b of system(b) = residual, (m, c), for c right-hand sides at once.
+
+    wanted : (c,) norms of the residual at which the steps end.
+    inverse : an approximate inverse of the system, which need not be linear (flexible conjugate
+        gradients: Notay, 2000).
+    """
+    b, step = np.zeros_like(residual), np.zeros_like(residual)
+    before, size = residual, np.zeros_like(wanted)
+    for _ in range(ITERATIONS):
+        if (_norms(residual) <= wanted).all():
+            break
+        nearly = residual if inverse is None else inverse(residual)
+        step = nearly + _ratio((nearly * (residual - before)).sum(axis=0), size) * step
+        moved = system(step)
+        length = _ratio((step * residual).sum(axis=0), (step * moved).sum(axis=0))
+        b += length * step
+        before, size = residual, (residual * nearly).sum(axis=0)
+        residual = residual - length * moved
+    return b
+
+
+def _norms(columns: Array) -> Array:
+    return np.sqrt((columns**2).sum(axis=0))
+
+
+def _ratio(above: Array, below: Array) -> Array:
+    """above / below, zero where that is not positive."""
+    found: Array = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    return found
 
 
 def _lower(L: Array, precision: Any) -> Array:
