@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from sklearn.base import clone
 
 from kernalign import _lapack
 from kernalign._typing import Array
@@ -48,6 +49,18 @@ class Term:
     @property
     def tied(self) -> bool:
         return len(self.u) == 1
+
+    @classmethod
+    def of(cls, member: FamilyMember, weight: float) -> Term:
+        """The term whose `member` and `weight` these are; the columns are in units already."""
+        # A clone is without the units of columns.
+        family = clone(member.family)
+        if "ard" in family.get_params(deep=False):
+            family.set_params(ard=True)
+        with np.errstate(divide="ignore"):
+            # A feature without any relevance has the smallest of the search.
+            u = np.log(family.to_relevances(member.sigma))
+        return cls(family, np.maximum(u, LOG_RELEVANCE[0]), float(np.log(weight)))
 
     def member(self, d: int) -> FamilyMember:
         """The kernel on d features that, times `weight`, equals this term."""

@@ -18,6 +18,7 @@ from kernalign._progress import Progress, current
 from kernalign._threads import map_beside
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
+from kernalign.estimators.failed_search import better_search
 from kernalign.estimators.folds import Split
 from kernalign.estimators.held_out import HeldOutRows
 from kernalign.estimators.importances import fold_probes
@@ -159,13 +160,19 @@ def fit_searched(
         progress.tick("machine", costs[1])
         return found
 
-    def held_out(split: Split) -> HeldOut:
-        train, test = split
-        rows, learned = problem.rows(train), None
+    def fold(split: Split) -> tuple[Learned, HeldOut]:
         if nested:
+            rows = problem.rows(split[0])
             found = of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
         else:
             found = _as_learned(learner)
+        part = held_out(split, found)
+        progress.tick("fold", costs[-1])
+        return found, part
+
+    def held_out(split: Split, found: Learned) -> HeldOut:
+        train, test = split
+        rows, learned = problem.rows(train), None
         solved = _machine(found, rows, C)
         if nested:
             importances = None
@@ -179,13 +186,17 @@ def fit_searched(
         if not problem.target.classes:
             own = found.kernel.diag(problem.X[test])
             deviations = solved.posterior.deviations(solved.L, own, K)
-        progress.tick("fold", costs[-1])
         return HeldOut(np.asarray(test), outputs, deviations, learned)
+
+    def checked(split: Split, found: Learned, part: HeldOut) -> HeldOut:
+        better = better_search(found, learner, problem.rows(split[0])) if nested else None
+        return part if better is None else held_out(split, better)
 
     if not nested:
         searched()
     # Folds that search by themselves need nothing of the fit on all rows, nor it of them.
-    trained, parts = map_beside(trained_on_all, held_out, folds or ())
+    trained, judged = map_beside(trained_on_all, fold, folds or ())
+    parts = [checked(split, *one) for split, one in zip(folds or (), judged, strict=True)]
     model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
     posterior = trained.posterior.at_rows(model.index)
     again = [part.learned for part in parts if part.learned is not None]

@@ -120,6 +120,10 @@ class Family(BaseEstimator, ABC):
         """sigma of the kernel that depends on sum_k r_k f(x_k, x'_k), f its `pair_feature`."""
         return self.from_search(r)
 
+    def to_relevances(self, sigma: Array) -> Array:
+        """The inverse of `from_relevances`."""
+        return self.to_search(sigma)
+
     def profile_and_slope(self, D: Array) -> tuple[Array, Array]:
         """The kernel as a function of that sum, and its derivative; D may be overwritten.
 

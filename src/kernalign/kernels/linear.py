@@ -27,6 +27,9 @@ class Linear(FeatureFamily):
     def from_relevances(self, r: Array) -> Array:
         return np.sqrt(r)
 
+    def to_relevances(self, sigma: Array) -> Array:
+        return np.square(sigma)
+
     def __init__(self, *, columns: Sequence[int | str] | slice | None = None):
         self.columns = columns
 

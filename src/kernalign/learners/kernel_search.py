@@ -192,7 +192,7 @@ class KernelSearch(Learner):
             refined = sample.packed(units, more)
             chosen = learn(refined, chosen.kernel, sizes.refine_steps, effort, chosen.stage)
         history.append(_record(len(history), replace(chosen, stage=CHOSEN), units))
-        kernel, alignment = _normalised(chosen.kernel, units, X[judge], target.rows(judge))
+        kernel, alignment = normalised(chosen.kernel, units, X[judge], target.rows(judge))
         return Learned(
             kernel=kernel,
             alignment=alignment,
@@ -283,13 +283,13 @@ def _record(t: int, found: Found, units: Units) -> dict[str, Any]:
     return {
         "iteration": t + 1,
         "stage": found.stage,
-        "kernel": _combination(found.kernel, units),
+        "kernel": combination(found.kernel, units),
         "noise": float(np.exp(found.kernel.log_noise)),
         "objective": found.evidence,
     }
 
 
-def _combination(k: KernelSum, units: Units) -> LearnedKernel:
+def combination(k: KernelSum, units: Units) -> LearnedKernel:
     """The sum as a kernel on the original columns."""
     d = len(units.centre)
     members = [term.member(d) for term in k.terms]
@@ -297,11 +297,9 @@ def _combination(k: KernelSum, units: Units) -> LearnedKernel:
     return LearnedKernel(kernels, np.array([term.weight for term in k.terms]))
 
 
-def _normalised(
-    k: KernelSum, units: Units, U: Array, target: Target
-) -> tuple[LearnedKernel, float]:
+def normalised(k: KernelSum, units: Units, U: Array, target: Target) -> tuple[LearnedKernel, float]:
     """The kernel with mean centred diagonal one on some rows, and its alignment there."""
-    kernel = _combination(k, units)
+    kernel = combination(k, units)
     size, alignment = size_and_alignment(kernel(U), target)
     return LearnedKernel(kernel.kernels, kernel.weights / size), alignment
 
@@ -330,7 +328,7 @@ def _scores(
     """Evidence of each kernel, for classes with leave-one-out log-probability, on some rows."""
 
     def judged(found: Found) -> tuple[float, float]:
-        K = _combination(found.kernel, units)(X)
+        K = combination(found.kernel, units)(X)
         fitted = ridge_at(K, target, found.kernel.log_noise)
         believed = sum(prior(term.u, effort.prior)[0] for term in found.kernel.terms)
         if not target.classes:
