@@ -9,7 +9,19 @@ import numpy as np
 ROOT = float(np.sqrt(3.0))
 
 
-def bump(u: Any) -> Any:
-    """m(|u|) = (1 + v) e^-v, v = sqrt(3) |u|, in the precision of u."""
-    v = ROOT * np.abs(u)
-    return (1 + v) * np.exp(-v)
+def bump(u: Any, weight: Any = 1.0, out: Any = None) -> Any:
+    """weight m(|u|), m(u) = (1 + v) e^-v, v = sqrt(3) |u|, in the precision of u.
+
+    out : an array to write to; u is then overwritten.
+    """
+    if out is None:
+        v = ROOT * np.abs(u)
+        return weight * (1 + v) * np.exp(-v)
+    np.abs(u, out=u)
+    u *= ROOT
+    np.negative(u, out=out)
+    np.exp(out, out=out)
+    u += 1
+    u *= weight
+    out *= u
+    return out
