@@ -241,3 +241,12 @@ def test_many_rows_are_counted_as_they_are():
     assert "learned from 300 rows with 3 columns" in text
     assert "trained on 300 rows and keeps 20 landmarks" in text
     assert "the effect of a single row is not computed" in text
+
+
+def test_the_guess_of_the_table_is_that_of_the_sentence():
+    """With as many rows of each class, a guess inside folds would be wrong more often."""
+    X, _, _ = data(40)
+    y = np.where(X["first"] > X["first"].median(), "yes", "no")
+    text = text_of(report_html(KernelClassifier().fit(X, y), X, y))
+    assert "the most frequent class, is wrong in 50 %" in text
+    assert "always the most frequent class 50 %" in text

@@ -12,6 +12,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.pipeline import make_pipeline
 
 from kernalign._progress import one_step
@@ -28,6 +29,7 @@ from kernalign.report.comparison import (
     Score,
     cross_validated,
     folds_for,
+    guess_score,
     own_score,
 )
 
@@ -99,6 +101,8 @@ def compared(
             except ValueError as problem:
                 skipped[name] = str(problem)
                 progress.tick(name)
+        everything = np.concatenate([test for _, test in folds])
+        scores.append(guess_score(data.y, np.sort(everything), data.classification))
         for name, make in OTHERS.items():
             done = progress.done
             other = make(data.classification)
@@ -128,18 +132,24 @@ def measure(classification: bool) -> str:
     return "error" if classification else "root mean squared error"
 
 
+def named(score: Score, classification: bool) -> str:
+    """The name of a score as a person reads it."""
+    if score.name != GUESS:
+        return score.name
+    return f"always the {'most frequent class' if classification else 'mean'}"
+
+
 def lines(scores: list[Score], skipped: dict[str, str], classification: bool) -> list[str]:
     """The table, with 95 % intervals."""
     unit, factor = (" %", 100.0) if classification else ("", 1.0)
-    out = [f"\n{'':26} {measure(classification) + unit:>24}  {'95 % interval':>18} {'fit, s':>8}"]
+    out = [f"\n{'':30} {measure(classification) + unit:>24}  {'95 % interval':>18} {'fit, s':>8}"]
     for s in scores:
-        name = f"always the {'most frequent class' if classification else 'mean'}"
-        name = name if s.name == GUESS else s.name
+        name = named(s, classification)
         low, high = f"{factor * s.low:.3g}", f"{factor * s.high:.3g}"
         error = f"{factor * s.error:.3g}"
-        out.append(f"{name:26} {error:>24}  {f'{low} to {high}':>18} {s.seconds:8.2f}")
+        out.append(f"{name:30} {error:>24}  {f'{low} to {high}':>18} {s.seconds:8.2f}")
     for name, reason in skipped.items():
-        out.append(f"{name:26} not for these data: {reason}")
+        out.append(f"{name:30} not for these data: {reason}")
     return out
 
 
@@ -148,12 +158,12 @@ def picture(scores: list[Score], classification: bool, path: str) -> None:
     ax = axes(None, (6.4, 1.2 + 0.34 * len(scores)))
     factor = 100.0 if classification else 1.0
     for row, s in enumerate(scores):
-        colour = COLOURS[1] if s.name in OTHERS else COLOURS[0]
+        colour = COLOURS[1] if s.name in (*OTHERS, GUESS) else COLOURS[0]
         ax.plot([factor * s.low, factor * s.high], [row, row], color=colour, lw=2)
         ax.plot(factor * s.error, row, "o", color=colour)
     ax.margins(y=0.12)
     ax.set_xlim(0)
-    ax.set_yticks(range(len(scores)), [s.name for s in scores])
+    ax.set_yticks(range(len(scores)), [named(s, classification) for s in scores])
     ax.invert_yaxis()
     label = measure(classification) + (", %" if classification else "")
     ax.set(xlabel=f"{label}, with 95 % interval", title="Cross-validated on the same folds")

@@ -21,7 +21,7 @@ from kernalign.plots._rows import column_names, rows_at, with_column
 #: Folds, up to so many rows; of more rows some are held out once, and so many train at most.
 FOLDS, FOLDED_ROWS, HELD_OUT, TRAINED = 3, 1500, 500, 3000
 #: Times that each column is shuffled, and kernel values that this may cost.
-REPEATS, VALUES = 5, 1e8
+REPEATS, VALUES = 3, 1e8
 #: 95 % of a normal distribution.
 Z = 1.96
 
@@ -168,7 +168,7 @@ def plot_importance(info: ImportanceInfo, ax: Any = None, *, most: int = 15) -> 
     ax.invert_yaxis()
     ax.axvline(0, color="0.6", lw=0.8)
     few = f" (top {len(order)} of {len(info.names)})" if len(order) < len(info.names) else ""
-    unit = ", percentage points" if info.classes else ""
-    ax.set(xlabel=f"growth of the error when shuffled{unit}", title=f"What drives predictions{few}")
+    unit = ", points" if info.classes else ""
+    ax.set(xlabel=f"growth of the error{unit}", title=f"What drives predictions{few}")
     plain(ax)
     return ax

@@ -33,6 +33,7 @@ from kernalign.report.comparison import (
     Score,
     cross_validated,
     folds_of,
+    guess_score,
     own_score,
 )
 from kernalign.report.influence import InfluenceInfo, influence_info
@@ -209,7 +210,10 @@ def _compared(facts: Facts, X: Any, y: Any, max_rows: int) -> tuple[list[Score],
             seconds, estimator = time.perf_counter() - began, view(model).estimator
     folds = folds_of(estimator.held_out_, len(labels))
     current().plan(len(OTHERS) * len(folds))
-    scores = [own_score("this model", estimator, seconds)]
+    scores = [
+        own_score("this model", estimator, seconds),
+        guess_score(labels, estimator.held_out_.index, classification),
+    ]
     for name, make in OTHERS.items():
         other = make_pipeline(*_prepared(facts.seen), make(classification))
         scores.append(cross_validated(name, other, X, labels, folds, classification))

@@ -91,7 +91,8 @@ def _headline(facts: Facts) -> str:
     classes = ""
     if facts.classification:
         names = [str(label) for label in facts.seen.estimator.classes_]
-        shown = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+        left = len(names) - MOST_NAMED
+        shown = ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
         classes = f" It tells {len(names)} classes apart: {shown}."
     noun = "feature" if table is None else "column"
     return (

@@ -46,8 +46,8 @@ def _of_sets(facts: Facts) -> list[str]:
     return [
         "For each row the model can name a set of classes that should hold the true one in 90 % of "
         f"cases (predict_set). On held-out rows these sets held it in {percent(info.held[at])} of "
-        f"cases. The set has a single class for {percent(one)} of the rows, and "
-        f"{number(info.size.mean())} classes on average."
+        f"cases. The set has a single class for {percent(one)} of the rows"
+        + (f", and {info.size.mean():.2f} classes on average." if one < 1 else ".")
     ]
 
 

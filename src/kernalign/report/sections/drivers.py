@@ -5,7 +5,9 @@ from __future__ import annotations
 from html import escape
 
 from kernalign import plots
+from kernalign.learners import KernelSearch
 from kernalign.plots import EffectInfo
+from kernalign.plots._axes import shortened
 from kernalign.report.facts import Facts
 from kernalign.report.html import (
     bar,
@@ -43,8 +45,8 @@ def _said(facts: Facts) -> list[str]:
     show = percent if facts.classification else number
     first = int(order[0])
     out = [
-        "Each column was shuffled in turn, on rows that the machine had not seen, and the error "
-        "measured again. A column that matters raises the error."
+        "The model was fitted again without some rows. On these rows each column was shuffled in "
+        "turn, and the error measured again. A column that matters raises the error."
     ]
     if info.low[first] > 0:
         growth = (
@@ -74,7 +76,7 @@ def _importance(facts: Facts) -> str:
     show = points if facts.classification else number
     rows = [
         (
-            escape(info.names[k]),
+            escape(shortened(info.names[k], 28)),
             show(info.increase[k]),
             f"{show(info.low[k])} to {show(info.high[k])}",
         )
@@ -83,7 +85,7 @@ def _importance(facts: Facts) -> str:
     left = len(info.names) - len(order)
     more = f"{count(left, 'smaller one')} not shown." if left else ""
     unit = ", points" if facts.classification else ""
-    head = ["column shuffled", f"growth of the error{unit}", "95 % interval"]
+    head = ["column shuffled", f"growth{unit}", "95 % interval"]
     return table(head, rows, numbers=[1, 2]) + paragraphs([more])
 
 
@@ -125,6 +127,8 @@ def _in_words(info: EffectInfo) -> str:
     show = percent if info.lines else number
     low, high = int(first.argmin()), int(first.argmax())
     what = f"the probability of {info.lines[0]}" if info.lines else "the mean prediction"
+    if show(first[low]) == show(first[high]):
+        return f"{what} hardly changes on average"
 
     def at(place: int) -> str:
         value = info.values[place]
@@ -144,8 +148,8 @@ def _relevance_said(facts: Facts) -> list[str]:
         return []
     if info.even:
         return [
-            f"The kernel itself does not rank the {noun}s: it has one bandwidth for all of them. A "
-            "learner with one bandwidth per feature (--learner auto or ca-nd) can."
+            f"The kernel itself does not rank the {noun}s: it has one bandwidth for all of them. "
+            + _instead(facts)
             if info.tied
             else f"All {noun}s matter the same to the kernel."
         ]
@@ -161,12 +165,18 @@ def _relevance_said(facts: Facts) -> list[str]:
     return out
 
 
+def _instead(facts: Facts) -> str:
+    if isinstance(facts.seen.learner, KernelSearch):
+        return "The search tried one bandwidth per feature, which was not better."
+    return "A learner with one bandwidth per feature (--learner auto or ca-nd) can."
+
+
 def _relevances(facts: Facts) -> str:
     info = facts.relevance
     if info is None or info.even:
         return ""
     largest = info.largest(MOST)
-    rows = [(escape(name), percent(share), bar(share)) for name, share in largest]
+    rows = [(escape(shortened(name, 28)), percent(share), bar(share)) for name, share in largest]
     left = len(info.names) - len(largest)
     more = f"{count(left, 'smaller one')} not shown." if left else ""
     noun = "feature" if facts.seen.table is None else "column"

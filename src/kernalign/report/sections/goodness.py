@@ -25,6 +25,8 @@ from kernalign.report.html import (
 
 #: Classes of a whole confusion table; of more classes the most frequent mistakes are listed.
 MOST_CLASSES, MOST_MISTAKES = 10, 10
+#: Classes of a table that has room beside a picture.
+MOST_BESIDE = 4
 NAMES = {
     SVM: "a tuned support vector machine",
     BOOSTING: "scikit-learn's gradient boosting",
@@ -45,7 +47,9 @@ def goodness(facts: Facts) -> str:
     if found.of_responses is not None:
         return html + _responses(facts)
     if facts.classification:
-        return html + beside(_confusion(facts), figures([_calibration(facts)]))
+        counted, drawn = _confusion(facts), figures([_calibration(facts)])
+        narrow = len(facts.seen.estimator.classes_) <= MOST_BESIDE
+        return html + (beside(counted, drawn) if narrow else counted + drawn)
     return html + figures([_residuals(facts)])
 
 

@@ -120,13 +120,14 @@ def _tried(facts: Facts) -> str:
             for record in records
         ]
         html = table(["tried", "kernel", "evidence", "score"], rows, numbers=[2, 3])
-        also = " and how well leave-one-out predictions do" if facts.classification else ""
+        by = "evidence on a larger sample, if there are more rows"
+        if facts.classification:
+            by = "leave-one-out predictions, and by evidence where that can be trusted for classes"
         return html + paragraphs(
             [
                 "Evidence, in nats, measures how well a kernel explains a sample of the rows. The "
-                f"score compares the best ones: it is the evidence{also}, on a larger sample if "
-                "there are more rows. The simplest kernel within a few nats of the best score was "
-                "chosen."
+                f"score compares the best ones by {by}. The simplest kernel within a few nats of "
+                "the best score was chosen."
             ]
         )
     show = percent if facts.classification else number
