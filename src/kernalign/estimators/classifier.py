@@ -95,8 +95,9 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         of rows, at least 2500 and at most 4000. For fewer than 300 rows, "fourier" uses ten
         features per row, at least 200.
     class_weight : dict, "balanced" or None
-        Weights of the classes. They affect the alignment, the machine, and the losses that select
-        the kernel and C, but not `cv_error_`.
+        Weights of the classes. In the default fit they affect the machine only; the kernel and the
+        noise are learned without them. In other fits they affect the alignment, the machine, and
+        the losses that select the kernel and C. They do not affect `cv_error_`.
     {categorical_features}
     {kinds}
     {verbose}
