@@ -82,9 +82,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         kernels), "cg" on all rows by preconditioned conjugate gradients. With features, a squared
         hinge loss is also tried, and is used if it has the lower loss on held-out rows. It is tried
         only if the features of all rows, in single precision, fit in scikit-learn's
-        `working_memory` (about 50,000 rows by default). These solvers
-        learn the kernel on a sample of the rows (`Sampled`) if there are many. Above 2000 rows, if
-        `cv` is an int, they select C on one hold-out set outside that sample. "auto" is "exact" up
+        `working_memory` (about 50,000 rows by default). These solvers learn the kernel on a sample
+        of the rows (`Sampled`) if there are many. Above 2000 rows, if `cv` is an int, they select C on one hold-out set outside that sample. "auto" is "exact" up
         to 5000 rows in the default fit, up to 2000 rows with other learners, and for any number of
         rows if a machine is given. Otherwise it is "nystroem", or "fourier" if these features are
         exact. Above 5000 rows, the default fit trains its ridge machine on landmarks by
@@ -127,11 +126,12 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         machines.
     cv_error_, cv_error_std_ : float
         Estimated error of the whole procedure on new rows, and its standard error. In the default
-        fit, each fold searches its own kernel on its training rows. In other fits, the held-out
-        rows of a fold are divided into parts, and each part is evaluated with the hyper-parameters
-        that the other parts of the same fold select. No row therefore takes part in a selection
-        that is evaluated on it. A selection on fewer rows is slightly worse than the final one, so
-        the estimate tends to be too large rather than too small. Rows count by `sample_weight`.
+        fit, each fold searches its own kernel on its training rows; a search that fails is repeated
+        from the kernel of all rows. In other fits, the held-out rows of a fold are divided into
+        parts, and each part is evaluated with the hyper-parameters that the other parts of the same
+        fold select. No row therefore takes part in a selection that is evaluated on it. A selection
+        on fewer rows is slightly worse than the final one, so the estimate tends to be too large
+        rather than too small. Rows count by `sample_weight`.
     cv_error_interval_ : (float, float)
         95 % confidence interval for the error of the fitted model on new rows.
     cv_error_unknown_ : str

@@ -1,9 +1,9 @@
-"""A search in a fold that failed is tried again from the kernel of all rows.
+"""Repeat a failed search of a fold from the kernel of all rows.
 
-A search can end where all is noise, or in another bad optimum. The kernel of all rows shows it: on
-the training rows of the fold it is then far better than what the fold has found. What is judged is
-the optimum that the fold's own rows have near this kernel, so that held-out rows say no more than
-where to look.
+A search can end in a bad optimum, for example one that explains everything as noise. It has failed
+if the kernel of all rows is far better on the training rows of the fold. The search is then
+repeated from this kernel on the fold's training rows, and the optimum near it is evaluated.
+Held-out rows therefore only affect the starting point.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from kernalign.learners.base import Learned, generator
 from kernalign.learners.near_search import search_near
 from kernalign.machines.tuned_ridge import class_score, ridge_at
 
-#: Training rows that two kernels are compared on, and nats by which that of all rows is better on
-#: them if the search has failed. Searches that have not are less than 9 nats behind.
+#: Number of training rows on which the kernels are compared, and the difference in nats above which
+#: a search has failed. Successful searches differ by less than 9 nats.
 ROWS, FAILED = 150, 15.0
 
 
 def better_search(found: Learned, learner: KernelSearch, rows: Problem) -> Learned | None:
-    """What a search from the kernel of all rows finds on the training rows of a fold.
+    """The result of a search on the training rows of a fold, started from the kernel of all rows.
 
-    None if the fold's own search has not failed, or the new one finds nothing better.
+    None if the fold's own search did not fail, or if the new one is not better.
 
-    found : by the fold itself; learner : fitted to all rows.
+    found : the result of the fold's own search; learner : fitted to all rows.
     """
     some = rows.rows(rows_in_proportion(rows.target, ROWS, generator(0)))
     own = _nats(found.kernel, found.extra["noise_"], some)
@@ -39,7 +39,7 @@ def better_search(found: Learned, learner: KernelSearch, rows: Problem) -> Learn
 
 
 def _nats(kernel: LearnedKernel, noise: float, rows: Problem) -> float:
-    """Evidence; for classes the log-probability of leave-one-out predictions."""
+    """Evidence, or, for classes, the log-probability of leave-one-out predictions."""
     target = rows.unweighted_classes
     solved = ridge_at(kernel(rows.X), target, float(np.log(noise)))
     if not target.classes:
