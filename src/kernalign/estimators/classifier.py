@@ -83,11 +83,12 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         hinge loss is also tried, and is used if it has the lower loss on held-out rows. It is tried
         only if the features of all rows, in single precision, fit in scikit-learn's
         `working_memory` (about 50,000 rows by default). These solvers learn the kernel on a sample
-        of the rows (`Sampled`) if there are many. Above 2000 rows, if `cv` is an int, they select C on one hold-out set outside that sample. "auto" is "exact" up
-        to 5000 rows in the default fit, up to 2000 rows with other learners, and for any number of
-        rows if a machine is given. Otherwise it is "nystroem", or "fourier" if these features are
-        exact. Above 5000 rows, the default fit trains its ridge machine on landmarks by
-        preconditioned conjugate gradients, and estimates `cv_error_` on one hold-out set.
+        of the rows (`Sampled`) if there are many. Above 2000 rows, if `cv` is an int, they select C
+        on one hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default
+        fit, up to 2000 rows with other learners, and for any number of rows if a machine is given.
+        Otherwise it is "nystroem", or "fourier" if these features are exact. Above 5000 rows, the
+        default fit trains its ridge machine on landmarks by preconditioned conjugate gradients, and
+        estimates `cv_error_` on one hold-out set.
     n_components : int or None
         Number of features or landmarks, for the solvers that use them. The default is 3000; between
         30,000 and 250,000 rows it grows to at most 6000. In the default fit it is half the number
