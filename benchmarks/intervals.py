@@ -39,7 +39,7 @@ COVERAGE = 0.9
 MOST, TESTED = 250, 1000
 #: Splits; of methods that take long, fewer.
 SPLITS, FEW = 20, 4
-SLOW = ("GaussianProcessRegressor", "MAPIE CV+ on kernalign")
+SLOW = ("MAPIE CV+ on kernalign",)
 #: A method is valid on a table where it covers at least so much.
 VALID = 0.88
 

@@ -48,6 +48,47 @@ def gaussian_process(X: np.ndarray, y: np.ndarray, X_new: np.ndarray, coverage: 
     return mean - size, mean + size
 
 
+def gpytorch(X: np.ndarray, y: np.ndarray, X_new: np.ndarray, coverage: float) -> Ends:
+    """As `gaussian_process`, by 200 steps of Adam on the exact evidence in single precision."""
+    import torch
+    from gpytorch.distributions import MultivariateNormal
+    from gpytorch.kernels import RBFKernel, ScaleKernel
+    from gpytorch.likelihoods import GaussianLikelihood
+    from gpytorch.means import ConstantMean
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+    from gpytorch.models import ExactGP
+
+    class Process(ExactGP):
+        def __init__(self, rows: torch.Tensor, response: torch.Tensor, noise: GaussianLikelihood):
+            super().__init__(rows, response, noise)
+            self.mean = ConstantMean()
+            self.kernel = ScaleKernel(RBFKernel(ard_num_dims=rows.shape[1]))
+
+        def forward(self, rows: torch.Tensor) -> MultivariateNormal:
+            return MultivariateNormal(self.mean(rows), self.kernel(rows))
+
+    torch.manual_seed(0)
+    scale = StandardScaler().fit(X)
+    middle, spread = y.mean(), y.std()
+    rows = torch.tensor(scale.transform(X), dtype=torch.float32)
+    response = torch.tensor((y - middle) / spread, dtype=torch.float32)
+    noise = GaussianLikelihood()
+    model = Process(rows, response, noise)
+    evidence = ExactMarginalLogLikelihood(noise, model)
+    steps = torch.optim.Adam(model.parameters(), lr=0.1)
+    for _ in range(200):
+        steps.zero_grad()
+        (-evidence(model(rows), response)).backward()
+        steps.step()
+    model.eval()
+    with torch.no_grad():
+        new = torch.tensor(scale.transform(X_new), dtype=torch.float32)
+        found = noise.eval()(model(new))
+    mean = middle + spread * found.mean.numpy().astype(float)
+    size = norm.ppf((1 + coverage) / 2) * spread * np.sqrt(found.variance.numpy().astype(float))
+    return mean - size, mean + size
+
+
 def corrected(fit: Callable[[np.ndarray, np.ndarray, list[float]], Callable]) -> Method:
     """Conformalised quantile regression: a share of the rows tells how wrong the quantiles are."""
 
@@ -115,6 +156,7 @@ METHODS: dict[str, Method] = {
     "CatBoost quantiles, corrected": corrected(_catboost),
     "CatBoost virtual ensembles": catboost_ensembles,
     "GaussianProcessRegressor": gaussian_process,
+    "GPyTorch": gpytorch,
     "MAPIE CV+ on kernalign": mapie,
 }
 
