@@ -10,6 +10,7 @@ from sklearn.dummy import DummyClassifier
 
 from kernalign import ContinuousAlignment, KernelClassifier, KernelRegressor, load, save
 from kernalign.plots import coverage_info, importance_info
+from kernalign.plots._model import view
 from kernalign.report import influence_info, report_html
 from kernalign.report.comparison import (
     BOOSTING,
@@ -19,6 +20,7 @@ from kernalign.report.comparison import (
     folds_of,
     tuned_svm,
 )
+from kernalign.report.facts import is_training_data
 from kernalign.report.html import number, percent, points
 from kernalign.report.quality import confident
 
@@ -250,3 +252,17 @@ def test_the_guess_of_the_table_is_that_of_the_sentence():
     text = text_of(report_html(KernelClassifier().fit(X, y), X, y))
     assert "the most frequent class, is wrong in 50 %" in text
     assert "always the most frequent class 50 %" in text
+
+
+def test_training_data_are_recognised_by_labels_and_rows(classes):
+    model, X, y, _ = classes
+    seen = view(model)
+    assert is_training_data(seen, X, y)
+    other = y.copy()
+    other[0] = "yes" if y[0] == "no" else "no"
+    assert not is_training_data(seen, X, other)
+    assert not is_training_data(seen, X + 0.01, y)
+    assert not is_training_data(seen, X[:50], y[:50])
+    trusting = view(KernelClassifier(nested=False).fit(X, y))
+    assert is_training_data(trusting, X, y)
+    assert not is_training_data(trusting, X + 0.01, y)

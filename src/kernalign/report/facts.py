@@ -45,6 +45,8 @@ PAGE_STEPS = 2
 TIMED = 1000
 #: Columns whose effects are drawn.
 EFFECTS = 3
+#: Rows by which the training data are recognised.
+FEW = 20
 NOT_TRAINING = (
     "The data given are not the rows that the model was fitted to: its training rows cannot be "
     "shown."
@@ -158,25 +160,35 @@ def _of_model(model: Any, seen: View, notes: dict[str, Any]) -> Facts:
 
 def is_training_data(seen: View, X: Any, y: Any) -> bool:
     """Whether data are those that the model was fitted to, as far as it remembers them."""
-    estimator, labels = seen.estimator, np.asarray(y)
-    held_out = estimator.held_out_
-    trained = seen.trained
-    if trained is None or len(labels) < trained.n_rows or not len(held_out):
-        return trained is not None and len(labels) == trained.n_rows
+    trained, labels = seen.trained, np.asarray(y)
+    if trained is None or len(labels) < trained.n_rows:
+        return False
+    return _same_labels(seen, labels) and _same_rows(seen, X, len(labels))
+
+
+def _same_labels(seen: View, labels: Any) -> bool:
+    """Whether the rows that folds held out have these labels."""
+    held_out = seen.estimator.held_out_
+    if not len(held_out):
+        return True
     if held_out.index[-1] >= len(labels):
         return False
     known = held_out.y
-    if is_classifier(estimator):
-        known = estimator.classes_[held_out.y.astype(np.intp)]
-    if not np.array_equal(labels[held_out.index].reshape(known.shape), known):
-        return False
+    if is_classifier(seen.estimator):
+        known = seen.estimator.classes_[held_out.y.astype(np.intp)]
+    return bool(np.array_equal(labels[held_out.index].reshape(known.shape), known))
+
+
+def _same_rows(seen: View, X: Any, n: int) -> bool:
+    """Whether some of the rows that the model keeps are at their positions in X."""
+    trained = seen.trained
     if not isinstance(trained, RowsModel) or trained.index is None or not len(trained.index):
         return True
-    index = trained.index
-    if index[-1] >= len(labels):
+    if trained.index[-1] >= n:
         return False
-    few = some_rows(len(index), 20)
-    return bool(np.array_equal(seen.seen(rows_at(X, index[few])), trained.rows[few]))
+    few = some_rows(len(trained.index), FEW)
+    rows = seen.seen(rows_at(X, trained.index[few]))
+    return bool(np.array_equal(rows, trained.rows[few]))
 
 
 def _with_training_data(
