@@ -10,7 +10,7 @@ from sklearn.dummy import DummyClassifier
 
 from kernalign import ContinuousAlignment, KernelClassifier, KernelRegressor, load, save
 from kernalign.plots import coverage_info, importance_info
-from kernalign.plots._model import view
+from kernalign.plots._model import some_rows, view
 from kernalign.report import influence_info, report_html
 from kernalign.report.comparison import (
     BOOSTING,
@@ -266,3 +266,13 @@ def test_training_data_are_recognised_by_labels_and_rows(classes):
     trusting = view(KernelClassifier(nested=False).fit(X, y))
     assert is_training_data(trusting, X, y)
     assert not is_training_data(trusting, X + 0.01, y)
+
+
+def test_a_comparison_on_fewer_rows_says_so_and_fits_this_model_to_them_too():
+    X, y, _ = data(120)
+    model = KernelClassifier().fit(X, y)
+    text = text_of(report_html(model, X, y, max_rows=80))
+    assert "this model included, used only 80 of the 120 rows" in text
+    kept = some_rows(120, 80, groups=y)
+    error = KernelClassifier().fit(X.iloc[kept], y[kept]).cv_error_
+    assert said(f"this model {percent(error)}") in text

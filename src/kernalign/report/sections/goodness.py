@@ -154,7 +154,7 @@ def _scores(facts: Facts) -> str:
     few = ""
     if facts.compared_rows < facts.rows:
         few = (
-            f"For this comparison all machines, this model included, were trained on "
+            "For this comparison all machines, this model included, used only "
             f"{facts.compared_rows:,} of the {facts.rows:,} rows."
         )
     html = table(["on the same held-out rows", measure, "95 % interval"], rows, numbers=[1, 2])
