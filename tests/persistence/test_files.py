@@ -237,6 +237,31 @@ def test_models_that_make_no_sense(name, path):
         load(forged(path, lambda header, model: edit(model) and None))
 
 
+BOMBS = {
+    "text": (lambda: b'["' + b"x" * container.MOST_TEXT + b'"]', "its text is longer than 8 MiB"),
+    "items": (lambda: b"[" + b"1," * container.MOST_ITEMS + b"1,1]", "200000 items"),
+    "lists": (lambda: b"[" + b"[]" * container.MOST_NODES + b"]", "200000 lists"),
+    "beyond ASCII": (lambda: '["\U0001f600"]'.encode(), "its text is no JSON"),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_text_that_would_take_much_memory(name, path):
+    """A character beyond ASCII makes all others of its text take four bytes."""
+    header, _, arrays = parts(path)
+    make, said = BOMBS[name]
+    path.write_bytes(packed(header, make(), arrays))
+    with pytest.raises(ModelFileError, match=said):
+        load(path)
+
+
+def test_what_could_not_be_loaded_is_not_saved(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(container, "MOST_ITEMS", 20)
+    with pytest.raises(ValueError, match=r"cannot be saved: it has more than .* 20 items"):
+        save(model, tmp_path / "m.kern")
+    assert not list(tmp_path.iterdir())
+
+
 def test_every_field_is_refused_as_something_else(path):
     """Of every object of a model, every field in turn: only `ModelFileError`, or a model."""
     whole = path.read_bytes()

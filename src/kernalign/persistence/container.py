@@ -32,9 +32,9 @@ HEADER, MODEL, ARRAYS = MEMBERS = ("header.json", "model.json", "arrays.bin")
 _LIBRARY = "kernalign"
 #: The largest file: zip's own offsets end there.
 LARGEST = 2**32 - 2**16
-#: What JSON text may hold at most, so that it takes little memory: lists and dictionaries, items;
-#: and how deep lists may stand in lists.
-MOST_NODES, MOST_ITEMS, DEEPEST = 200_000, 500_000, 32
+#: What JSON text may hold at most, so that it takes little memory: bytes, lists and dictionaries,
+#: items; and how deep lists may stand in lists.
+MOST_TEXT, MOST_NODES, MOST_ITEMS, DEEPEST = 2**23, 200_000, 200_000, 32
 #: The shortest key: shorter ones can be guessed.
 SHORTEST_KEY = 16
 _LOCAL, _CENTRAL, _END = (struct.Struct(f) for f in ("<4s5H3L2H", "<4s4B4HL2L5H2L", "<4s4H2LH"))
@@ -66,6 +66,9 @@ def write(
     members = [json.dumps(model, allow_nan=False).encode(), b"".join(arrays)]
     sealed = seal({"library": _LIBRARY, "format": FORMAT, **header}, members, key)
     contents = [json_bytes(sealed, indent=1), *members]
+    for text in contents[:2]:
+        if problem := _too_much(text):
+            raise ValueError(f"{path} cannot be saved: {problem}.")
     if sum(map(len, contents)) > LARGEST:
         raise ValueError(f"The model takes more than the {LARGEST / 2**30:.0f} GiB of a file.")
     heads, tail = layout(contents)
@@ -217,13 +220,11 @@ def _damaged(path: Path) -> ModelFileError:
 
 def parsed(path: Path, content: bytes | memoryview) -> Any:
     """JSON text that takes little memory, of finite numbers only."""
-    text = bytes(content)
-    nodes = text.count(b"[") + text.count(b"{")
-    if nodes > MOST_NODES or text.count(b",") > MOST_ITEMS:
-        raise ModelFileError(
-            f"{path} cannot be loaded: it holds more than {MOST_NODES} lists or {MOST_ITEMS} items."
-        )
+    if problem := _too_much(content):
+        raise ModelFileError(f"{path} cannot be loaded: {problem}.")
     try:
+        # `write` escapes all else: beyond ASCII, each character could take four bytes of memory.
+        text = str(content, "ascii")
         value = json.loads(
             text, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_unique
         )
@@ -232,6 +233,16 @@ def parsed(path: Path, content: bytes | memoryview) -> Any:
     if _depth(value) > DEEPEST:
         raise ModelFileError(f"{path} is not a complete model: its lists are nested too deep.")
     return value
+
+
+def _too_much(content: bytes | memoryview) -> str:
+    """Which limit JSON text exceeds; empty if none."""
+    if len(content) > MOST_TEXT:
+        return f"its text is longer than {MOST_TEXT >> 20} MiB"
+    text = bytes(content)
+    if text.count(b"[") + text.count(b"{") > MOST_NODES or text.count(b",") > MOST_ITEMS:
+        return f"it has more than {MOST_NODES} lists or {MOST_ITEMS} items"
+    return ""
 
 
 def _finite(text: str) -> float:
