@@ -1,8 +1,12 @@
 """The default fit: what it finds, what it says of itself, and what it does not depend on."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
+from threadpoolctl import threadpool_limits
 
 from kernalign import (
     Gaussian,
@@ -11,6 +15,7 @@ from kernalign import (
     KernelSearch,
     RationalQuadratic,
 )
+from kernalign._threads import thread_count
 from kernalign.estimators import searched
 from kernalign.estimators.response import CURVES, Response, choose_response
 
@@ -174,3 +179,20 @@ def test_class_weights_move_predictions_towards_the_rare_class():
         recalls.append(np.mean(model.predict(X[300:])[y[300:] == 1] == 1))
     assert recalls[1] > recalls[0] + 0.05
     assert kernels[0] == kernels[1]
+
+
+def test_fits_in_eight_threads_at_once_are_those_alone():
+    """And BLAS has as many threads afterwards as before."""
+    problems = [product(16, seed, d=5) for seed in range(8)]
+    search = KernelSearch([Gaussian(ard=True)], effort="quick")
+    model = KernelClassifier(search, cv=2, nested=False)
+
+    def decisions(problem):
+        return clone(model).fit(*problem).decision_function(problem[0])
+
+    with threadpool_limits(2, user_api="blas"):
+        alone = list(map(decisions, problems))
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(decisions, problems))
+        assert thread_count() == 2
+    np.testing.assert_allclose(together, alone, atol=1e-12, rtol=0)
