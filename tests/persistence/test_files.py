@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import inspect
 import json
 import os
 import pickle
@@ -253,6 +254,17 @@ def test_text_that_would_take_much_memory(name, path):
     path.write_bytes(packed(header, make(), arrays))
     with pytest.raises(ModelFileError, match=said):
         load(path)
+
+
+def test_the_signature_of_a_class_is_read_once(path, monkeypatch):
+    """A file of 60,000 objects would take seconds if it was read for each of them."""
+    asked, signature = [], inspect.signature
+    monkeypatch.setattr(inspect, "signature", lambda cls: (asked.append(cls), signature(cls))[1])
+    header, model, arrays = parts(path)
+    model["objects"] = [["Gaussian", {}]] * 100
+    path.write_bytes(packed(header, model, arrays))
+    load(path)
+    assert len(asked) <= 1
 
 
 def test_what_could_not_be_loaded_is_not_saved(model, tmp_path, monkeypatch):

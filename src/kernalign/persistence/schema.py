@@ -14,6 +14,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,9 @@ class Schema:
     state: Callable[[Any], dict[str, Any]] | None = None
     make: Callable[[dict[str, Any]], Any] | None = None
 
+    @cached_property
     def defaults(self) -> dict[str, Any]:
-        """Values of fields that a file may leave out."""
+        """Values of fields that a file may leave out, read once: files may hold many objects."""
         if is_dataclass(self.cls):
             return {f.name: f.default for f in fields(self.cls) if f.default is not MISSING}
         if self.make is not None:
@@ -278,7 +280,7 @@ def _sizes(kind: Kind, value: Any) -> list[tuple[str, int]]:
 
 def _complete(known: Schema, values: dict[str, Any], own: bool) -> None:
     """Fill in defaults; refuse an object of which something is missing."""
-    for name, default in known.defaults().items():
+    for name, default in known.defaults.items():
         if name in known.fields or name in LEFT_OUT or own:
             values.setdefault(name, default)
     fitted = any(_is_fitted(name) for name in values)
