@@ -601,7 +601,7 @@ def test_complex_numbers():
 
 
 @everything
-@pytest.mark.parametrize("scale", [1e-300, 1e300])
+@pytest.mark.parametrize("scale", [1e-300, 1e299])
 def test_features_of_any_scale(kind, family, scale):
     X, y = data()
     y = response(kind, y)
@@ -611,7 +611,7 @@ def test_features_of_any_scale(kind, family, scale):
 
 
 @everything
-@pytest.mark.parametrize("power", [160, 300])
+@pytest.mark.parametrize("power", [160, 299])
 def test_features_of_mixed_scales(kind, family, power):
     X, y = data()
     X = X * [10.0**power, 10.0**-power, 1.0]

@@ -16,7 +16,6 @@ from kernalign import (
     save,
 )
 from kernalign.plots import embedding_info
-from kernalign.report import report_html
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 3))
@@ -129,11 +128,6 @@ def test_chunks_of_dask():
     found = far.predict(chunks).compute()
     assert (r2_score(Y, found, multioutput="raw_values") > 0.8).all()
     assert np.corrcoef(found[:, 2], near[:, 2])[0, 1] > 0.99
-
-
-def test_a_report_is_about_one_response(fitted):
-    with pytest.raises(ValueError, match=r"about one response\. This model predicts 3"):
-        report_html(fitted)
 
 
 def test_a_picture_shows_one_response(fitted):

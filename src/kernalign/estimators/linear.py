@@ -278,7 +278,8 @@ def on_sample(learner: Learner, n: int, remote: bool = False, free: int = 0) -> 
     largest = learner.largest_sample()
     if remote and not learner.one_pass:
         largest = min(largest, STREAMED_SAMPLE)
-    if np.isinf(largest) or (n <= largest and not free):
+    streamed = learner.one_pass or not remote
+    if np.isinf(largest) or (n <= largest and not free and streamed):
         return learner
     return Sampled(learner, max_rows=int(min(largest, max(n - free, 2))))
 
