@@ -114,6 +114,7 @@ def test_a_grid_over_a_finite_dictionary():
     assert search.best_score_ > 0.9
 
 
+@pytest.mark.filterwarnings("ignore::kernalign.AlignmentWarning")
 def test_successive_halving():
     X, y = ring(120, noise_features=4)
     search = HalvingGridSearchCV(

@@ -517,7 +517,7 @@ def test_bad_data():
     X, y = reference.section12()
     with pytest.raises(ValueError, match="NaN"):
         ContinuousRisk().fit(np.where(X > 1.9, np.nan, X), y)
-    with pytest.raises(ValueError, match="at least two classes"):
+    with pytest.raises(ValueError, match="At least two classes"):
         ContinuousRisk().fit(X, np.zeros(40, dtype=int))
     with pytest.raises(ValueError, match=r"[Ss]ample.weight"):
         ContinuousRisk().fit(X, y, np.zeros(40))

@@ -26,9 +26,10 @@ from kernalign.machines.posterior import Posterior
 
 #: Default number of landmarks: minimum, maximum, and rows per landmark.
 MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
-#: Limit for stored kernel values. If all rows exceed it, a part of the rows gives a first solution.
-#: Steps on all rows, which recompute kernel values, then reduce the residual to this share.
-KEPT_BYTES, FINAL_TOL = 1.2e9, 1e-2
+#: Limit for stored kernel values. If all rows exceed it, rows with this share of it give a first
+#: solution. Steps on all rows, which recompute kernel values, then reduce the residual to the last
+#: of these numbers, relative to the first residual.
+KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
 #: Size of the hold-out set: maximum share of the rows, and maximum number.
 MAX_HELD_OUT_SHARE, MAX_HELD_OUT = 0.1, 2000
 
@@ -104,7 +105,8 @@ def _rows_kept(target: Target, held: IntArray, most: int) -> IntArray:
     """The rows whose kernel values are stored; they include the hold-out set."""
     if len(target.weight) <= most:
         return np.arange(len(target.weight))
-    return np.union1d(held, rows_in_proportion(target, most - len(held), generator(3)))
+    number = max(int(SAMPLE_SHARE * most) - len(held), 1)
+    return np.union1d(held, rows_in_proportion(target, number, generator(3)))
 
 
 def _held_out(target: Target, used: IntArray) -> IntArray:

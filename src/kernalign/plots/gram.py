@@ -91,6 +91,6 @@ def plot_gram(
         ax.set_ylabel("rows, from the smallest value down")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    ax.set_title(f"Gram matrices, alignment {info.alignment:.2f}")
+    ax.set_title(f"Gram matrices of {n} rows, with alignment {info.alignment:.2f}")
     ax.figure.colorbar(image, ax=ax, shrink=0.7, label="unlike to alike")
     return ax

@@ -119,12 +119,15 @@ def gather(
     if row is not None and X is not None and not 0 <= row < len(X):
         raise ValueError(f"The row to explain must be from 0 to {len(X) - 1}. Got {row}.")
     facts = _of_model(model, seen, dict(notes or {}))
-    current().plan(PAGE_STEPS)
+    trained_on = X is not None and y is not None and is_training_data(seen, X, y)
+    compared = trained_on and compare and facts.quality is not None and not _several(y)
+    others = len(OTHERS) + (len(y) > max_rows) if compared else 0
+    current().plan(PAGE_STEPS + others + trained_on)
     if X is None:
         return facts
     found: dict[str, Any] = {"X": X, "y": y, "seconds_per_thousand": _timed(model, X)}
-    if y is not None and is_training_data(seen, X, y):
-        found |= {"trained_on": True} | _with_training_data(facts, X, y, compare, max_rows)
+    if trained_on:
+        found |= {"trained_on": True} | _with_training_data(facts, X, y, compared, max_rows)
     elif y is not None:
         found["new_error"] = _error_on(model, X, y, facts.classification)
     if y is not None:
@@ -192,16 +195,19 @@ def _same_rows(seen: View, X: Any, n: int) -> bool:
 
 
 def _with_training_data(
-    facts: Facts, X: Any, y: Any, compare: bool, max_rows: int
+    facts: Facts, X: Any, y: Any, compared: bool, max_rows: int
 ) -> dict[str, Any]:
     """The model beside others, and what drives it."""
     found: dict[str, Any] = {}
-    if compare and facts.quality is not None and not _several(y):
+    if compared:
         found["scores"], found["compared_rows"] = _compared(facts, X, y, max_rows)
-    try:
-        importance = importance_info(facts.model, X, y)
-    except ValueError as problem:
-        return {**found, "no_importance": str(problem)}
+    with one_step("importance of columns"):
+        try:
+            importance = importance_info(facts.model, X, y)
+        except ValueError as problem:
+            found["no_importance"] = str(problem)
+    if "no_importance" in found:
+        return found
     top = importance.order()[:EFFECTS].tolist()
     top = [k for k in top if importance.low[k] > 0] or top[:1]
     effects = [] if _several(y) else [effect_info(facts.model, X, k) for k in top]
@@ -215,20 +221,19 @@ def _compared(facts: Facts, X: Any, y: Any, max_rows: int) -> tuple[list[Score],
     if len(labels) > max_rows:
         kept = some_rows(len(labels), max_rows, groups=labels)
         X, labels = rows_at(X, kept), labels[kept]
-        current().plan(1)
         with one_step("this model"):
             began = time.perf_counter()
             model = clone(model).fit(X, labels)
             seconds, estimator = time.perf_counter() - began, view(model).estimator
     folds = folds_of(estimator.held_out_, len(labels))
-    current().plan(len(OTHERS) * len(folds))
     scores = [
         own_score("this model", estimator, seconds),
         guess_score(labels, estimator.held_out_.index, classification),
     ]
     for name, make in OTHERS.items():
         other = make_pipeline(*_prepared(facts.seen), make(classification))
-        scores.append(cross_validated(name, other, X, labels, folds, classification))
+        with one_step(name):
+            scores.append(cross_validated(name, other, X, labels, folds, classification))
     return scores, len(labels)
 
 
