@@ -19,8 +19,6 @@ from kernalign._typing import Array
 LOWER = ctypes.c_char(b"L")
 PLAIN = ctypes.c_char(b"N")
 TRANSPOSED = ctypes.c_char(b"T")
-
-
 #: First addition to the diagonal of a matrix that is not positive definite, relative to its mean.
 JITTER = 1e-8
 

@@ -178,19 +178,28 @@ class Learner(Documented, ABC):
             f"{name} needs rows in memory. Got rows elsewhere, such as a Dask array: {way_out}."
         )
 
-    #: Description of `objective_` and of `objective` in `history_`.
-    objective_name: str = ALIGNMENT
+    # A subclass sets a class attribute, or computes the value from its parameters.
+    @property
+    def objective_name(self) -> str:
+        """Description of `objective_` and of `objective` in `history_`."""
+        return ALIGNMENT
+
     #: Whether `learn` accepts rows that are not in memory (`Rows`).
     streams: bool = False
-    #: Whether `learn` needs only one pass over the pairs of rows, which may then be anywhere.
-    one_pass: bool = False
+
+    @property
+    def one_pass(self) -> bool:
+        """Whether `learn` needs only one pass over pairs of rows, which may then be anywhere."""
+        return False
 
     def largest_sample(self) -> float:
         """The largest number of rows to learn from; above it, the cost grows superlinearly."""
         return DENSE_SAMPLE
 
-    #: Whether learning the kernel also trains the machine, which is then `Learned.machine`.
-    one_stage: bool = False
+    @property
+    def one_stage(self) -> bool:
+        """Whether learning the kernel also trains the machine, which is then `Learned.machine`."""
+        return False
 
     def regularised(self, C: float) -> Learner:
         """An unfitted copy with weight C on the loss; for one-stage learners only."""

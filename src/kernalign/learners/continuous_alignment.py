@@ -148,7 +148,7 @@ class ContinuousAlignment(Learner):
     streams = True
 
     @property
-    def one_pass(self) -> bool:  # type: ignore[override]  # known only with the family
+    def one_pass(self) -> bool:
         return all(is_scalar(member) for member in self._searched(self._checked_family()))
 
     def largest_sample(self) -> float:

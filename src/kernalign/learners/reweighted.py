@@ -52,11 +52,11 @@ class Reweighted(Learner):
         self.weights = weights
 
     @property
-    def one_stage(self) -> bool:  # type: ignore[override]  # known only with the weights' learner
+    def one_stage(self) -> bool:
         return bool(getattr(self.weights, "one_stage", False))
 
     @property
-    def objective_name(self) -> str:  # type: ignore[override]  # known only with the weights' learner
+    def objective_name(self) -> str:
         return self._weights().objective_name
 
     def learn(

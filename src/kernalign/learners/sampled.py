@@ -114,7 +114,7 @@ class Sampled(Learner):
         return np.inf
 
     @property
-    def objective_name(self) -> str:  # type: ignore[override]  # known only with the learner
+    def objective_name(self) -> str:
         return self._checked().objective_name
 
     def learn(

@@ -163,10 +163,7 @@ class Either(Kind):
 
     def __init__(self, *kinds: Kind):
         self.kinds = kinds
-
-    @property
-    def wanted(self) -> str:  # type: ignore[override]  # known only with the kinds
-        return ", or ".join(kind.wanted for kind in self.kinds)
+        self.wanted = ", or ".join(kind.wanted for kind in kinds)
 
     def write(self, value: Any, out: Arrays, where: str) -> Any:
         problems = []

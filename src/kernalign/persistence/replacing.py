@@ -15,7 +15,7 @@ from typing import IO
 try:
     import fcntl
 except ImportError:  # Windows has no such locks: temporary files of killed processes remain.
-    fcntl = None  # type: ignore[assignment]  # a module elsewhere
+    fcntl = None  # type: ignore[assignment]  # None says that the module is missing
 
 #: Kinds of paths that are not regular files, for the error message.
 _KINDS = (
