@@ -17,6 +17,7 @@ from kernalign._typing import Array
 from kernalign.gram.dictionary import CentredProducts, centre_products
 from kernalign.gram.target import Target
 from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
+from kernalign.kernels._decay import decay
 from kernalign.kernels.structure import ScalarFamily
 from kernalign.rows.pairs import Pass, Share
 
@@ -103,8 +104,8 @@ class SemigroupPass(Pass):
         for chain in range(per_octave):
             for octave, node in enumerate(range(chain, seen, per_octave)):
                 if octave % OCTAVES_PER_EXP == 0:
-                    np.multiply(D, -self.gamma[node], out=K)
-                    np.exp(K, out=K)
+                    np.multiply(D, self.gamma[node], out=K)
+                    decay(K, out=K)
                 else:
                     np.multiply(K, K, out=K)
                 np.matmul(K, factor, out=products[node])

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from kernalign.kernels._decay import decay
+
 ROOT = float(np.sqrt(3.0))
 
 
@@ -16,11 +18,10 @@ def bump(u: Any, weight: Any = 1.0, out: Any = None) -> Any:
     """
     if out is None:
         v = ROOT * np.abs(u)
-        return weight * (1 + v) * np.exp(-v)
+        return weight * (1 + v) * decay(v)
     np.abs(u, out=u)
     u *= ROOT
-    np.negative(u, out=out)
-    np.exp(out, out=out)
+    decay(u, out=out)
     u += 1
     u *= weight
     out *= u

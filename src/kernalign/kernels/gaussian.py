@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels._decay import decay
 from kernalign.kernels._radial import Radial
 
 
@@ -39,8 +40,7 @@ class Gaussian(Radial):
     semigroup = True
 
     def profile(self, D: Array) -> Array:
-        np.negative(D, out=D)
-        return np.exp(D, out=D)
+        return decay(D, out=D)
 
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         return -K

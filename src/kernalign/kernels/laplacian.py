@@ -8,6 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array
+from kernalign.kernels._decay import decay
 from kernalign.kernels._distances import FAR
 from kernalign.kernels._radial import Radial
 from kernalign.kernels.structure import Tiles
@@ -53,8 +54,7 @@ class Laplacian(Radial):
         return tile
 
     def profile(self, D: Array) -> Array:
-        np.negative(D, out=D)
-        return np.exp(D, out=D)
+        return decay(D, out=D)
 
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         return -K

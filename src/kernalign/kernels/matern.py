@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels._decay import decay
 from kernalign.kernels._radial import Radial
 
 SMOOTHNESS = (0.5, 1.5, 2.5)
@@ -47,14 +48,13 @@ class Matern(Radial):
 
     def profile(self, D: Array) -> Array:
         self._check_nu()
-        # The exponential is zero there; without the limit, infinity times zero would be NaN.
+        # The decay is zero there; without the limit, infinity times zero would be NaN.
         u = np.minimum(np.sqrt(2 * self.nu * D), 1e3)
-        decay = np.exp(-u)
         if self.nu == 0.5:
-            return decay
+            return decay(u)
         if self.nu == 1.5:
-            return (1 + u) * decay
-        return (1 + u + u**2 / 3) * decay
+            return (1 + u) * decay(u)
+        return (1 + u + u**2 / 3) * decay(u)
 
     def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
         u = np.minimum(np.sqrt(2 * self.nu * distances()), 1e3)
@@ -62,8 +62,8 @@ class Matern(Radial):
             # Unbounded at D = 0, but every derivative of D vanishes faster: the limit is 0.
             return -0.5 * np.divide(K, u, out=np.zeros_like(K), where=u > 0)
         if self.nu == 1.5:
-            return -1.5 * np.exp(-u)
-        return -(5 / 6) * (1 + u) * np.exp(-u)
+            return -1.5 * decay(u)
+        return -(5 / 6) * (1 + u) * decay(u)
 
     has_frequencies = True
 
