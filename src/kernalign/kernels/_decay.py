@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kernalign._typing import Array
 
 #: The exponent from which the value is zero, by precision. The square of the value there (1e-152,
 #: or 2e-19) is not subnormal either.
-LARGEST = {np.dtype(np.float64): 350.0, np.dtype(np.float32): 43.0}
+LARGEST: dict[Any, float] = {np.dtype(np.float64): 350.0, np.dtype(np.float32): 43.0}
 SMALLEST = {kind: float(np.exp(np.array(-u, dtype=kind))) for kind, u in LARGEST.items()}
 
 
