@@ -12,13 +12,14 @@ import time
 import warnings
 from pathlib import Path
 
-from tests.fuzz import commands, files, fits, kills, sequences
+from tests.fuzz import commands, files, fits, kills, sequences, tables
 
 ATTACKS = {
     "files": files.attack,
     "fits": fits.attack,
     "commands": commands.attack,
     "kills": kills.attack,
+    "tables": tables.attack,
 }
 CASES = Path(__file__).with_name("cases.json")
 #: Sequences in one go.

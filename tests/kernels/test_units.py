@@ -108,3 +108,15 @@ def test_a_family_in_units_sees_the_converted_columns():
     np.testing.assert_array_equal(family.at(1.5)(X), expected)
     assert family == Gaussian(columns=[0, 2]).in_units(Units.of(X, np.ones(len(X))))
     assert family != Gaussian(columns=[0, 2])
+
+
+def test_many_rows_have_the_units_of_each():
+    rng = np.random.default_rng(0)
+    X = rng.standard_cauchy((25_000, 2))
+    for squashed in (False, True):
+        units = Units.of(X, np.ones(len(X)), squashed=squashed)
+        whole = units(X)
+        np.testing.assert_array_equal(
+            whole[[0, 9_999, 10_000, 24_999]], units(X[[0, 9_999, 10_000, 24_999]])
+        )
+        assert units(X[:0]).shape == (0, 2)

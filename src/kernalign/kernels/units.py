@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from kernalign._typing import Array, IntArray
 
@@ -20,6 +21,8 @@ TAIL = 3.0
 SQUASH = 2.0
 #: Number of rows checked first to see whether a column has two values.
 LOOKED_AT = 2000
+#: Number of rows that are converted at a time, to save memory.
+ROWS = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,12 @@ class Units:
         return cls(squashed, centre, spread, mean, deviation, low, high, many, pairs)
 
     def __call__(self, X: Array) -> Array:
+        found = np.empty(X.shape)
+        for rows in gen_batches(len(X), ROWS):
+            found[rows] = self._block(X[rows])
+        return found
+
+    def _block(self, X: Array) -> Array:
         rounded = self._of_numbers(X)
         if self.pairs is not None:
             between = self._of_numbers(np.array([[0.0], [1.0]]) * self.pairs).mean(axis=0)

@@ -44,11 +44,12 @@ class ArrayRows(Rows):
         return np.ascontiguousarray(self.X[:, columns])
 
     def spread(self, weight: Array) -> Array:
-        largest = np.abs(self.X).max(axis=0)
+        largest = np.maximum(self.X.max(axis=0), -self.X.min(axis=0))
         largest[largest == 0] = 1.0
         scaled = self.X / largest
         scaled -= weight @ scaled / weight.sum()
-        return scale_of_columns(np.sqrt(weight @ scaled**2 / weight.sum()), largest)
+        np.square(scaled, out=scaled)
+        return scale_of_columns(np.sqrt(weight @ scaled / weight.sum()), largest)
 
     def pass_over_pairs(self, this: Pass, factor: Array) -> Passed:
         return pass_in_threads(this, self.X, factor)
