@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import gen_batches
 
 from kernalign._typing import Array, IntArray
 
@@ -87,7 +86,8 @@ class Units:
 
     def __call__(self, X: Array) -> Array:
         found = np.empty(X.shape)
-        for rows in gen_batches(len(X), ROWS):
+        for start in range(0, len(X), ROWS):
+            rows = slice(start, start + ROWS)
             found[rows] = self._block(X[rows])
         return found
 
