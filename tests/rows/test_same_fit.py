@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from kernalign import ContinuousAlignment, Gaussian, KernelClassifier, KernelRegressor, KernelSearch
-from kernalign.estimators import base, linear
+from kernalign.estimators import base, landmarked, linear
 from kernalign.estimators.linear import can_load
+from kernalign.machines import landmark_ridge
 
 ONE = ContinuousAlignment(max_iter=2)
 FEATURES = {"solver": "nystroem", "n_components": 30}
@@ -73,6 +74,25 @@ def test_rows_that_do_not_fit_are_fitted_where_they_are(make, learner, monkeypat
     monkeypatch.setattr(linear, "FOLDS_ROWS", 100)
     found = assert_same(make, {"learner": learner, **FEATURES}, 300)
     assert {record["machine"] for record in found.path_} == {"least squares (nystroem)"}
+
+
+@both
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_default_is_fitted_where_the_rows_are(make, stored, monkeypatch):
+    """Kernel values of all rows are stored, or recomputed by the workers in each step.
+
+    In double precision and solved exactly: rounding errors, and with them the steps of an inexact
+    solution, depend on the chunks.
+    """
+    monkeypatch.setattr(landmark_ridge, "SINGLE_NOISE", np.inf)
+    monkeypatch.setattr(landmarked, "FINAL_TOL", 1e-11)
+    monkeypatch.setattr(base, "can_load", lambda *_: False)
+    monkeypatch.setattr(base, "SOLVED_ROWS", 200)
+    monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
+    if not stored:
+        monkeypatch.setattr(landmarked, "KEPT_BYTES", 8 * 50 * 150)
+    found = assert_same(make, {"learner": KernelSearch(effort="quick"), "n_components": 50}, 400)
+    assert found.model_.kept == "landmarks"
 
 
 def test_what_fits():

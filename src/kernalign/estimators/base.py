@@ -142,18 +142,18 @@ class KernelPredictor(HasImportances, KernelEstimator):
 
     def _search(self, problem: Problem, folds: Sequence[Split] | None) -> Searched | None:
         """The default fit, or None if another one is needed: for a given machine, learner or
-        sequence of C, for rows that are not in memory, and for solvers on features."""
+        sequence of C, and for solvers on features."""
         values = self._values([])
         given = None if isinstance(self.C, str) else float(values[0])
         (learner, *others) = self._checked_learners()
         solver = self._checked_solver([], [learner], problem)
         searches = isinstance(learner, KernelSearch) and not others and self.machine is None
-        if not searches or problem.remote or solver in ("nystroem", "fourier", "cg"):
+        if not searches or solver in ("nystroem", "fourier", "cg"):
             return None
         if given is not None and values.size > 1:
             return None
         n = len(problem)
-        if self.solver == "auto" and n > SOLVED_ROWS:
+        if problem.remote or (self.solver == "auto" and n > SOLVED_ROWS):
             number = landmarks_for(n, self.n_components)
             if not is_integer(self.cv) or problem.groups is not None:
                 return None

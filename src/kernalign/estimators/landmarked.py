@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernalign._progress import Progress, current
-from kernalign._typing import IntArray
+from kernalign._typing import Array, IntArray
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import TUNED_ROWS, HeldOut, Searched, tuned_noise
 from kernalign.estimators.stability import stability
@@ -23,6 +23,7 @@ from kernalign.learners import KernelSearch
 from kernalign.learners.base import generator
 from kernalign.machines.landmark_ridge import LandmarkRidge, Sample, precision_for
 from kernalign.machines.posterior import Posterior
+from kernalign.rows import as_rows
 
 #: Default number of landmarks: minimum, maximum, and rows per landmark.
 MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
@@ -49,26 +50,27 @@ def fit_landmarked(
     C : given by the user; None to use the noise that the search finds.
     number : of landmarks.
     """
-    X, target = problem.X, problem.target
+    X, rows, target = problem.X, as_rows(problem.X), problem.target
     progress = current()
     costs = _planned(progress, problem, number)
     learner = clone(search).fit_target(X, problem.unweighted_classes, problem.feature_names)
     progress.tick("kernel", costs.search)
     few = rows_in_proportion(target, TUNED_ROWS, generator(0))
-    tuned, size = tuned_noise(learner, problem.rows(few), C)
+    tuned, size = tuned_noise(learner, problem.fetched(few), C)
     held = _held_out(target, np.union1d(few, learner.rows_))
     kernel = learner.kernel_
-    landmarks = X[_distinct(X, rows_in_proportion(target, number, generator(1)))]
+    landmarks = _distinct(rows.take(rows_in_proportion(target, number, generator(1))))
     first = _rows_kept(target, held, kept_rows(len(landmarks), tuned.log_noise))
-    part = LandmarkRidge(kernel, landmarks, X[first], tuned.log_noise)
+    part = LandmarkRidge(kernel, landmarks, rows.take(first), tuned.log_noise)
     dual = part.solve(_without(target.rows(first), np.searchsorted(first, held)))
-    outputs = dual.on_rows(kernel, landmarks, problem.seen).outputs(X[held])
+    apart = rows.take(held)
+    outputs = dual.on_rows(kernel, landmarks, problem.seen).outputs(apart)
     left_out = np.full((len(problem), *outputs.shape[1:]), np.nan)
     left_out[held] = outputs
     posterior = Posterior(1.0, part.noise, part.constant, np.array([len(first) / part.m]))
     deviations = None
     if not target.classes and outputs.ndim == 1:
-        unscaled = posterior.on_rows(kernel, landmarks)(X[held])
+        unscaled = posterior.on_rows(kernel, landmarks)(apart)
         scale = float(np.mean((problem.y[held] - outputs) ** 2) / np.mean(unscaled**2))
         deviations = np.sqrt(scale) * unscaled
         posterior = replace(posterior, scale=scale)
@@ -127,7 +129,8 @@ def _without(target: Target, rows: IntArray) -> Target:
     return Target(target.values, weight, target.classes)
 
 
-def _distinct(X: np.ndarray, rows: IntArray) -> IntArray:
-    """One row of each set of equal rows."""
-    _, first = np.unique(X[rows], axis=0, return_index=True)
-    return rows[np.sort(first)]
+def _distinct(rows: Array) -> Array:
+    """One of each set of equal rows."""
+    _, first = np.unique(rows, axis=0, return_index=True)
+    found: Array = rows[np.sort(first)]
+    return found

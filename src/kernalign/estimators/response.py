@@ -209,16 +209,17 @@ def responses_of(
 
 def choose_response(X: Any, y: Array, weight: Array, feature_names: Any = None) -> Response:
     """The curve of largest evidence on a sample, unless it raises the error of y itself."""
+    order = np.arange(len(y))
     if isinstance(feature_names, TableFeatures) and feature_names.mixed:
         order = order_by_content(X, Target(y[:, None], weight), feature_names.codes)
-        X, y, weight = X[order], y[order], weight[order]
+        y, weight = y[order], weight[order]
     plain = Response.of(y, weight)
     target = Target(plain.forward(y)[:, None], weight)
     curves = [name for name, curve in CURVES.items() if not curve.positive or y.min() > 0]
     if not np.ptp(target.values) or len(np.unique(y)) < 3:
         return plain
     few = rows_in_proportion(target, ROWS, np.random.default_rng(0))
-    X = as_rows(X).take(few)
+    X = as_rows(X).take(order[few])
     codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
     units = Units.of(X, weight[few], codes=codes)
     rows = PackedRows(units(X), target.rows(few), codes=units.codes)

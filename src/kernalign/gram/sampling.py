@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -67,12 +68,28 @@ def _by_value(target: Target, rng: np.random.Generator) -> tuple[IntArray, Array
     return order, key
 
 
-def order_by_content(X: Array, target: Target, codes: IntArray) -> IntArray:
+def order_by_content(X: Any, target: Target, codes: IntArray) -> IntArray:
     """An order that depends only on the content of the rows: by labels, then by numbers.
 
     Samples and sums in this order do not depend on the order of a table's rows. Rows that differ
     only in the codes of categories, which have no order, keep their order.
     """
-    keys = [*X[:, codes == 0].T, *target.values.T]
-    order: IntArray = np.lexsort(keys)
+    rows = as_rows(X)
+    order: IntArray = np.lexsort([*target.values.T])
+    tied = _same_as_before(target.values[order].T)
+    # A column is only read while rows are tied, so that few are read of rows outside memory.
+    for column in np.flatnonzero(codes == 0)[::-1].tolist():
+        if not tied.any():
+            break
+        stratum = np.cumsum(~tied)
+        values = rows.column(column)[order]
+        within = np.lexsort([values, stratum])
+        order = order[within]
+        tied = _same_as_before([stratum, values[within]])
     return order
+
+
+def _same_as_before(keys: Iterable[Array]) -> Any:
+    """Whether each entry equals the one before it in all keys."""
+    same = [np.r_[False, key[1:] == key[:-1]] for key in keys]
+    return np.logical_and.reduce(same)

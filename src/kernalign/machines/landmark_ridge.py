@@ -3,8 +3,8 @@
 f(x) = k(x, Z) a with landmarks Z minimises sum_i w_i |y_i - f(x_i)|^2 + noise a'K a, K = k(Z, Z).
 With K = TT' and AA' = (N/m) T'T + noise, the equations in b, a = T'^-1 A'^-1 b, are so well
 conditioned that a dozen steps solve them (Falkon: Rudi, Carratino and Rosasco, 2017). A step costs
-two products with the (n, m) matrix of kernel values, which is stored or recomputed; no step costs
-O(n m^2).
+two products with the (n, m) matrix of kernel values, which is stored, or recomputed where the rows
+are; no step costs O(n m^2).
 
 As in `machines.tuned_ridge`, a constant kernel represents the mean, and the noise is in units of
 the mean diagonal.
@@ -12,7 +12,7 @@ the mean diagonal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,6 +29,7 @@ from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import KernelsOnRows
 from kernalign.machines.model import DualModel
+from kernalign.rows import RowSums, as_rows
 
 #: Kernel values are stored in single precision unless the noise, in units of the kernel, is below
 #: this: rounding errors would then look like signal.
@@ -40,8 +41,11 @@ JITTER = {np.float32: 1e-6, np.float64: 1e-10}
 TOLERANCE, ITERATIONS = 1e-4, 200
 #: The same, relative to the given residual, for a sample that represents all rows.
 SAMPLE_TOLERANCE = 1e-2
-#: Number of rows that one thread computes at a time.
-ROWS = 512
+#: Number of rows that one thread computes at a time, and of such blocks in one sum over rows.
+ROWS, BLOCKS = 512, 32
+
+#: (values, columns) -> (rows, c): what kernel values of some rows are multiplied with.
+OfValues = Callable[..., Array]
 
 
 def precision_for(log_noise: float) -> Any:
@@ -52,7 +56,8 @@ def precision_for(log_noise: float) -> Any:
 class LandmarkRidge:
     """The machine on landmarks.
 
-    kernel, landmarks : k and Z; X : (n, d) rows; log_noise : in units of the mean diagonal of K.
+    kernel, landmarks : k and Z; X : (n, d) rows, in memory or elsewhere; log_noise : in units of
+        the mean diagonal of K.
     keep : whether kernel values are stored; otherwise they are recomputed in each step.
     """
 
@@ -60,17 +65,17 @@ class LandmarkRidge:
         self,
         kernel: LearnedKernel,
         landmarks: Array,
-        X: Array,
+        X: Any,
         log_noise: float,
         keep: bool = True,
     ):
-        self.kernel, self.precision = kernel, precision_for(log_noise)
-        self.n, self.m = len(X), len(landmarks)
-        self._on_rows = KernelsOnRows(kernel.kernels, X, landmarks, self.precision)
+        self.precision = precision_for(log_noise)
+        self.X, self.n, self.m = X, len(X), len(landmarks)
         K = kernel(landmarks)
         self.h = float(np.diagonal(K).mean()) or 1.0
         self.constant = CONSTANT * self.h
         self.noise = float(np.exp(log_noise)) * self.h
+        self._values = LandmarkValues(kernel, landmarks, self.constant, self.precision)
         self._kept: Array | None = None
         self._precondition(K)
         del K
@@ -78,22 +83,10 @@ class LandmarkRidge:
             with blocks_in_threads():
                 self._keep()
 
-    def values(self, rows: slice) -> Array:
-        """k(x, Z) of some rows, with the constant."""
-        if self._kept is not None:
-            return self._kept[rows]
-        found = self._on_rows.combine(self.kernel.weights, rows)
-        found += self.constant
-        return found.astype(self.precision, copy=False)
-
     def _keep(self) -> None:
         kept = np.empty((self.n, self.m), dtype=self.precision)
-
-        def block(rows: slice) -> None:
-            kept[rows] = self.values(rows)
-
-        for _ in map_rows(block, self.n, ROWS):
-            pass
+        for rows, values in self._values.blocks(self.X):
+            kept[rows] = values
         self._kept = kept
 
     def _precondition(self, K: Array) -> None:
@@ -151,13 +144,8 @@ class LandmarkRidge:
         """A^-1 (T^-1 values' W values T'^-1 + noise) A'^-1 b, with the kernel values of a machine
         on the same landmarks: this one, or that of a sample."""
         scaled, a = self._coefficients(b)
-        weight = w[:, None].astype(self.precision)
-
-        def block(rows: slice) -> Array:
-            values = of.values(rows)
-            return values.T @ (weight[rows] * (values @ a))
-
-        found = _half(self.T, of._summed(block)) + self.precision(self.noise) * scaled
+        sums = of._summed(partial(_weighted_outputs, a), a.shape[1], w)
+        found = _half(self.T, sums) + self.precision(self.noise) * scaled
         return _half(self.A, found).astype(float)
 
     def _left(self, V: Array) -> Array:
@@ -166,22 +154,83 @@ class LandmarkRidge:
 
     def _right_hand_sides(self, a: Array, Y: Array, w: Array) -> tuple[Array, Array]:
         """values' W Y and values' W (Y - values a), by one pass over the rows."""
-        weight = w[:, None].astype(self.precision)
+        c = Y.shape[1]
+        both = self._summed(partial(_labels_and_residuals, a), 2 * c, w, Y)
+        return both[:, :c], both[:, c:]
+
+    def _summed(self, of_values: OfValues, width: int, *columns: Array) -> Array:
+        """values' of_values(values, columns), (m, width), summed over blocks of rows."""
+        if self._kept is None:
+            sums = KernelSums(self._values, of_values, width)
+            found: Array = as_rows(self.X).total(sums, columns)
+            return found.astype(self.precision)
+        kept, total = self._kept, np.zeros((self.m, width))
 
         def block(rows: slice) -> Array:
-            values = self.values(rows)
-            missed = Y[rows] - values @ a
-            return values.T @ (weight[rows] * np.hstack([Y[rows], missed]))
+            values = kept[rows]
+            product: Array = values.T @ of_values(values, *(column[rows] for column in columns))
+            return product
 
-        both = self._summed(block)
-        return both[:, : Y.shape[1]], both[:, Y.shape[1] :]
-
-    def _summed(self, block: Callable[[slice], Array]) -> Array:
-        total: Any = 0.0
         for _, part in map_rows(block, self.n, ROWS):
-            total = total + part
-        found: Array = total
-        return found
+            total += part
+        return total.astype(self.precision)
+
+
+def _weighted_outputs(a: Array, values: Array, w: Array) -> Array:
+    """W values a."""
+    found: Array = w[:, None].astype(values.dtype) * (values @ a)
+    return found
+
+
+def _labels_and_residuals(a: Array, values: Array, w: Array, Y: Array) -> Array:
+    """W Y and W (Y - values a), side by side."""
+    found: Array = w[:, None].astype(values.dtype) * np.hstack([Y, Y - values @ a])
+    return found
+
+
+@dataclass(frozen=True)
+class LandmarkValues:
+    """k(x, Z) + constant of rows, in a precision."""
+
+    kernel: LearnedKernel
+    landmarks: Array
+    constant: float
+    precision: Any
+
+    def blocks(
+        self, X: Array, function: Callable[[slice, Array], Array] | None = None
+    ) -> Iterator[tuple[slice, Array]]:
+        """(rows, values) of consecutive rows of X, or (rows, function(rows, values))."""
+        on_rows = KernelsOnRows(self.kernel.kernels, X, self.landmarks, self.precision)
+
+        def block(rows: slice) -> Array:
+            values = on_rows.combine(self.kernel.weights, rows)
+            values += self.constant
+            values = values.astype(self.precision, copy=False)
+            return values if function is None else function(rows, values)
+
+        return map_rows(block, len(X), ROWS)
+
+
+class KernelSums(RowSums):
+    """values' of_values(values, columns), (m, width), summed over rows in double precision."""
+
+    block = ROWS * BLOCKS
+
+    def __init__(self, values: LandmarkValues, of_values: OfValues, width: int):
+        self.values, self.of_values, self.width = values, of_values, width
+
+    def zero(self) -> Array:
+        return np.zeros((len(self.values.landmarks), self.width))
+
+    def include(self, total: Array, X: Array, *columns: Array) -> None:
+        def product(rows: slice, values: Array) -> Array:
+            some = (column[rows] for column in columns)
+            found: Array = values.T @ self.of_values(values, *some)
+            return found
+
+        for _, part in self.values.blocks(X, product):
+            total += part
 
 
 @dataclass(frozen=True)

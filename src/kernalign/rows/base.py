@@ -55,6 +55,11 @@ class Rows(ABC):
     def select(self, columns: Any) -> Any:
         """All rows with some of their columns, without moving them."""
 
+    def column(self, position: int) -> Array:
+        """One column of all rows, in memory."""
+        values: Array = self.select([position]).take(slice(None))[:, 0]
+        return values
+
     @abstractmethod
     def spread(self, weight: Array) -> Array:
         """Weighted standard deviation of each column; for a constant column that of the widest."""

@@ -111,7 +111,7 @@ class DaskRows(Rows):
 
     def take(self, index: Any) -> Array:
         dask = require()
-        index = np.asarray(index)
+        index = np.arange(len(self))[index]
         owner = np.searchsorted(self.starts, index, side="right") - 1
         parts, places = [], []
         for chunk in np.unique(owner):

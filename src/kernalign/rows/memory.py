@@ -43,6 +43,10 @@ class ArrayRows(Rows):
     def select(self, columns: Any) -> Array:
         return np.ascontiguousarray(self.X[:, columns])
 
+    def column(self, position: int) -> Array:
+        values: Array = self.X[:, position]
+        return values
+
     def spread(self, weight: Array) -> Array:
         largest = np.maximum(self.X.max(axis=0), -self.X.min(axis=0))
         largest[largest == 0] = 1.0
