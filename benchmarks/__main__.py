@@ -1,7 +1,7 @@
 """Run benchmarks: python -m benchmarks [NAME ...]; without a name, all that are not named below.
 
-`accuracy`, `tables`, `dask`, `feature_test`, `intervals`, `own_error` and `scale` take long and run
-by name only.
+`accuracy`, `tables`, `dask`, `feature_test`, `intervals`, `many_rows`, `own_error` and `scale` take
+long and run by name only.
 
 Every row is a ratio or an error measured in this run; absolute times mean nothing.
 `python -m benchmarks scale --help` tells the options of one that has its own.
@@ -32,11 +32,21 @@ NAMES = (
     "dask",
     "feature_test",
     "intervals",
+    "many_rows",
     "own_error",
     "scale",
 )
 #: Those that take long, and options of their own: run by name only.
-WITH_OPTIONS = ("accuracy", "tables", "dask", "feature_test", "intervals", "own_error", "scale")
+WITH_OPTIONS = (
+    "accuracy",
+    "tables",
+    "dask",
+    "feature_test",
+    "intervals",
+    "many_rows",
+    "own_error",
+    "scale",
+)
 
 
 def main() -> None:

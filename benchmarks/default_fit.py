@@ -34,6 +34,7 @@ AGAINST_CATBOOST = {
     1000: ("1x", "0.5x"),
     2000: ("2x", "1x"),
     4000: ("3x", "1.5x"),
+    10_000: ("4x", "2x"),
 }
 #: All features matter alike: a single bandwidth is what should be chosen.
 ALIKE: dict[str, Callable[[np.random.Generator], generators.Rows]] = {

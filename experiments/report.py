@@ -33,6 +33,7 @@ ABOUT = (
     "tests within a margin for figures, t-tests of logarithms for ratios of times, binomial tests "
     "for runs. A statement is reproduced, or not, if its p-value is below 5 % after the correction "
     "of Benjamini and Hochberg for the number of tests, all readings together; else it is unclear. "
+    "The correction was made for each reading separately until a first page had been seen. "
     "Quoted words are those of the paper's abstract; where a statement is paraphrased, or only a "
     "table or figure is named, its wording is ours."
 )
