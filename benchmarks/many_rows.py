@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import importlib.util
 import json
 import os
 import time
@@ -37,6 +38,8 @@ SPLITS = 3
 #: parameters are learned from.
 ARM_ROWS, ARM_TESTED = 27_000, 5000
 EXACT_ROWS, EXACT_LEARNED = 8000, 1000
+#: More rows to fit than this, and xRFM solves no system of all rows in minutes.
+RFM_ROWS = 12_000
 EXACT, OURS = "exact GP, 8000 rows", "kernalign"
 #: The least distance that counts as the same, as a share of the best error.
 NEAR = 0.03
@@ -99,11 +102,10 @@ def methods_of(name: str) -> dict[str, Callable[[], Any]]:
     for package in ("CatBoost", "LightGBM"):
         if package in packages:
             found[package] = partial(packages[package].make, False)
-    try:
-        import xrfm  # noqa: F401
-    except ImportError:
-        return found
-    return {**found, "xRFM tabular": lambda: Scaled(Rfm("tabular"))}
+    many = name == ARM or 2 * len(table(name)) / 3 > RFM_ROWS
+    if not many and importlib.util.find_spec("xrfm") is not None:
+        found["xRFM tabular"] = lambda: Scaled(Rfm("tabular"))
+    return found
 
 
 def measured(method: str, name: str, repeat: int) -> dict[str, Any]:

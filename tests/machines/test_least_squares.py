@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from kernalign import Gaussian, LearnedKernel, Linear
 from kernalign.features import ExplicitMap, NystroemMap
 from kernalign.machines import least_squares, normal_equations
-from kernalign.machines.conjugate_gradients import kernel_times, ridge_by_conjugate_gradients
+from kernalign.machines.iterative_ridge import kernel_times, ridge_by_conjugate_gradients
 from kernalign.machines.least_squares import held_rows, outputs
 from kernalign.machines.ridge import RidgeRegressor
 
@@ -125,7 +125,7 @@ def test_conjugate_gradients_solve_kernel_ridge_regression(C):
 
 def test_exact_preconditioner_needs_one_step(monkeypatch):
     """With every row a landmark the preconditioner is the inverse."""
-    from kernalign.machines import conjugate_gradients
+    from kernalign.machines import iterative_ridge
 
     X, Y, weight = problem(40)
     calls = []
@@ -134,7 +134,7 @@ def test_exact_preconditioner_needs_one_step(monkeypatch):
         calls.append(1)
         return kernel_times(*arguments)
 
-    monkeypatch.setattr(conjugate_gradients, "kernel_times", counting)
+    monkeypatch.setattr(iterative_ridge, "kernel_times", counting)
     ridge_by_conjugate_gradients(KERNEL, NystroemMap(KERNEL, X), X, Y, weight, 1.0)
     assert len(calls) <= 2
 

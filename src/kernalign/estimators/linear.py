@@ -34,7 +34,7 @@ from kernalign.kernels import LearnedKernel
 from kernalign.learners import Learner, Sampled
 from kernalign.learners.base import STREAMED_SAMPLE
 from kernalign.machines import NormalEquations, SquaredHinge, normal_equations
-from kernalign.machines.conjugate_gradients import ridge_by_conjugate_gradients
+from kernalign.machines.iterative_ridge import ridge_by_conjugate_gradients
 from kernalign.machines.least_squares import outputs
 from kernalign.machines.model import DualModel, Model, linear_model
 

@@ -30,6 +30,7 @@ from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import KernelsOnRows
 from kernalign.machines.model import DualModel
 from kernalign.rows import RowSums, as_rows
+from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
 
 #: Kernel values are stored in single precision unless the noise, in units of the kernel, is below
 #: this: rounding errors would then look like signal.
@@ -124,16 +125,18 @@ class LandmarkRidge:
             b = (self.A.T @ scaled).astype(float)
             first, missed = self._right_hand_sides(a.astype(self.precision), Y, w)
             residual = self._left(missed - self.precision(self.noise) * _full(self.T, scaled))
-            wanted = tolerance * _norms(self._left(first))
+            wanted = tolerance * norms(self._left(first))
             inverse = None if sample is None else partial(self._solved_on, sample)
-            b += conjugate_gradients(partial(self._system, self, w), residual, wanted, inverse)
+            system = partial(self._system, self, w)
+            b += conjugate_gradients(system, residual, wanted, ITERATIONS, inverse)[0]
             a = self._coefficients(b)[1].astype(float)
         return DualModel(a, mean + self.constant * a.sum(axis=0))
 
     def _solved_on(self, sample: Sample, residual: Array) -> Array:
         """The solution of the system in which a sample represents all rows."""
         system = partial(self._system, sample.machine, sample.weight)
-        return conjugate_gradients(system, residual, SAMPLE_TOLERANCE * _norms(residual))
+        wanted = SAMPLE_TOLERANCE * norms(residual)
+        return conjugate_gradients(system, residual, wanted, ITERATIONS)[0]
 
     def _coefficients(self, b: Array) -> tuple[Array, Array]:
         """A'^-1 b and a."""
@@ -245,43 +248,6 @@ class Sample:
         """The machine on these rows of a target."""
         weight = target.weight[rows]
         return cls(machine, weight * (target.total / weight.sum()))
-
-
-def conjugate_gradients(
-    system: Callable[[Array], Array],
-    residual: Array,
-    wanted: Array,
-    inverse: Callable[[Array], Array] | None = None,
-) -> Array:
-    """The solution b of system(b) = residual, (m, c), for c right-hand sides at once.
-
-    wanted : (c,) norms of the residual at which the steps end.
-    inverse : an approximate inverse of the system, which need not be linear (flexible conjugate
-        gradients: Notay, 2000).
-    """
-    b, step = np.zeros_like(residual), np.zeros_like(residual)
-    before, size = residual, np.zeros_like(wanted)
-    for _ in range(ITERATIONS):
-        if (_norms(residual) <= wanted).all():
-            break
-        nearly = residual if inverse is None else inverse(residual)
-        step = nearly + _ratio((nearly * (residual - before)).sum(axis=0), size) * step
-        moved = system(step)
-        length = _ratio((step * residual).sum(axis=0), (step * moved).sum(axis=0))
-        b += length * step
-        before, size = residual, (residual * nearly).sum(axis=0)
-        residual = residual - length * moved
-    return b
-
-
-def _norms(columns: Array) -> Array:
-    return np.sqrt((columns**2).sum(axis=0))
-
-
-def _ratio(above: Array, below: Array) -> Array:
-    """above / below, zero where that is not positive."""
-    found: Array = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    return found
 
 
 def _lower(L: Array, precision: Any) -> Array:

@@ -20,6 +20,7 @@ from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.machines.least_squares import LinearModel, NormalEquations
+from kernalign.solvers.conjugate_gradients import ratio
 
 #: Rows of phi that one thread processes at a time; they stay in its cache for the transpose.
 ROWS = 128
@@ -99,14 +100,14 @@ class SquaredHinge:
         for _ in range(PRODUCTS):
             product = self._product(direction, inside)
             product[:-1] += direction[:-1] / C
-            length = _ratio(size, (direction * product).sum(axis=0))
+            length = ratio(size, (direction * product).sum(axis=0))
             step += length * direction
             residual -= length * product
             solved = precondition(residual)
             before, size = size, (residual * solved).sum(axis=0)
             if (size <= INEXACT**2 * first).all():
                 break
-            direction = solved + _ratio(size, before) * direction
+            direction = solved + ratio(size, before) * direction
         return step
 
     def _length(self, f: Array, df: Array, slope: Array, bend: Array) -> Array:
@@ -129,7 +130,7 @@ class SquaredHinge:
             if (np.abs(first) <= flat).all():
                 break
             low, high = np.where(first < 0, t, low), np.where(first > 0, t, high)
-            newton = t - _ratio(first, second)
+            newton = t - ratio(first, second)
             middle = np.where(np.isinf(high), 2 * t, (low + np.where(np.isinf(high), t, high)) / 2)
             t = np.where((newton >= low) & (newton <= high), newton, middle)
         return t
@@ -187,10 +188,3 @@ class SquaredHinge:
         """sum_i (phi_i - mean, 1) r_i from sum_i phi_i r_i."""
         total = r.sum(axis=0)
         return np.vstack([sums - np.outer(self.mean, total), total])
-
-
-def _ratio(a: Array, b: Array) -> Array:
-    """a / b, and 0 if b is not positive, when a column has converged."""
-    positive = b > 0
-    ratio: Array = np.where(positive, a / np.where(positive, b, 1.0), 0.0)
-    return ratio

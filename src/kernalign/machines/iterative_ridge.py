@@ -20,6 +20,7 @@ from kernalign._warnings import find_stack_level
 from kernalign.features.base import FeatureMap
 from kernalign.kernels import LearnedKernel
 from kernalign.machines.least_squares import held_rows
+from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
 
 #: Rows and columns of the tiles of K.
 ROWS, COLUMNS = 256, 2048
@@ -84,29 +85,15 @@ def ridge_by_conjugate_gradients(
     root = np.sqrt(weight)[:, None]
     mean = weight @ Y / weight.sum()
     right = root * (Y - mean)
-    size = np.linalg.norm(right, axis=0)
-    size[size == 0] = 1.0
     with blocks_in_threads():
         inverse = Preconditioner(features, X, weight, 1 / C)
-        V = np.zeros_like(right)
-        R = right.copy()
-        Z = inverse(R)
-        P = Z.copy()
-        rho = np.einsum("ic,ic->c", R, Z)
-        for _ in range(ITERATIONS):
-            if (np.linalg.norm(R, axis=0) <= TOLERANCE * size).all():
-                break
-            Q = root * kernel_times(kernel, X, root * P) + P / C
-            curvature = np.einsum("ic,ic->c", P, Q)
-            # A column that has converged to machine precision has no direction left.
-            step = np.divide(rho, curvature, out=np.zeros_like(rho), where=curvature > 0)
-            V += step * P
-            R -= step * Q
-            Z = inverse(R)
-            fresh = np.einsum("ic,ic->c", R, Z)
-            P = Z + np.divide(fresh, rho, out=np.zeros_like(rho), where=rho > 0) * P
-            rho = fresh
-        else:
+
+        def system(V: Array) -> Array:
+            return root * kernel_times(kernel, X, root * V) + V / C
+
+        wanted = TOLERANCE * norms(right)
+        V, converged = conjugate_gradients(system, right, wanted, ITERATIONS, inverse)
+        if not converged:
             warnings.warn(
                 f"Conjugate gradients stopped after {ITERATIONS} iterations at C={C:g}, before "
                 "they converged: use more landmarks (n_components), or a smaller C.",
