@@ -60,6 +60,14 @@ def test_the_rule_for_labels_of_unknown_kind(y, classes):
     assert infer_target(y, np.ones(3)).classes is classes
 
 
+@pytest.mark.parametrize("kind", [int, float])
+def test_whole_numbers_of_many_values_are_a_response(kind):
+    few, many = np.arange(100) % 20, np.arange(100) % 21
+    assert infer_target(few.astype(kind), np.ones(100)).classes
+    assert not infer_target(many.astype(kind), np.ones(100)).classes
+    assert infer_target(many.astype(str), np.ones(100)).classes
+
+
 @pytest.mark.parametrize("odd", ["c", "zzz"])
 def test_rows_of_weight_zero_do_not_make_classes(odd):
     y, weight = np.array(["b", "a", "b", odd]), np.array([1.0, 1, 1, 0])

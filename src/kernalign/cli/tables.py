@@ -14,10 +14,9 @@ import numpy as np
 
 from kernalign._warnings import ColumnWarning
 from kernalign.cli.errors import DataError, UserError
+from kernalign.gram.labels import MOST_CLASSES
 from kernalign.tables import Columns
 
-#: Integers with at most this many distinct values are classes.
-MOST_CLASSES = 20
 SEPARATORS = ",;\t|"
 PARQUET = (".parquet", ".pq")
 #: Maximum number of columns: a fit with more would take hours.

@@ -79,6 +79,7 @@ def alignment_test(
     ----------
     X : (n, d) array or data frame of numbers
     y : (n,) classes or numbers
+        Whole numbers with at most 20 distinct values are classes.
     groups : dict from names to lists of columns, optional
         Columns by position, or by name in a data frame. By default every column is its own group;
         an empty dict tests no groups.

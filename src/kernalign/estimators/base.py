@@ -152,6 +152,8 @@ class KernelPredictor(HasImportances, KernelEstimator):
             return None
         if given is not None and values.size > 1:
             return None
+        # A given C is the cost of errors in a row of weight one.
+        problem = problem.relative(costs=given is None)
         n = len(problem)
         if problem.remote or (self.solver == "auto" and n > SOLVED_ROWS):
             number = landmarks_for(n, self.n_components)

@@ -206,7 +206,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
             Text, numbers, booleans or categories. A missing label raises an error that names the
             row.
         sample_weight : (n,) array, optional
-            An integer weight is equivalent to repeating the row.
+            The default fit uses the ratios of the weights only. If C is given, a row of weight w
+            has the cost C w. With other learners, a row of weight 2 equals two rows.
         groups : (n,) list, array or series, optional
             Group of each row, such as the patient. No fold divides a group. If `cv` is an int, the
             folds are those of `StratifiedGroupKFold`; a splitter receives the groups. Groups apply
@@ -255,7 +256,7 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
             else:
                 left_out = found.left_out.copy()
                 left_out[~_not_alone(problem.target.codes)] = np.nan
-            return fitted, problem, left_out, held_out
+            return fitted, problem.relative(costs=True), left_out, held_out
         fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
         if chosen.places:
             known = np.isfinite(chosen.held_out.reshape(len(problem), -1)).all(axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion
+from kernalign.gram.target import relative_weights
 from kernalign.machines.model import Seen
 from kernalign.rows import as_rows
 
@@ -49,6 +50,11 @@ class Problem:
         which would be evidence of little noise.
         """
         return replace(self.target, weight=self.weight)
+
+    def relative(self, *, costs: bool) -> Problem:
+        """The problem with sample weights of mean one; with `costs`, class weights too."""
+        target = self.target.relative() if costs else self.target
+        return replace(self, weight=relative_weights(self.weight), target=target)
 
     @cached_property
     def seen(self) -> Seen:

@@ -14,6 +14,9 @@ from sklearn.utils.multiclass import type_of_target
 from kernalign._typing import Array
 from kernalign.gram.target import Target
 
+#: Whole numbers with more distinct values than this are a response.
+MOST_CLASSES = 20
+
 
 def class_target(codes: Any, n_classes: int, weight: Array) -> Target:
     """Khat* = y y' with y = -1/+1 for two classes, the one-hot class kernel for more."""
@@ -56,9 +59,10 @@ def label_target(y: Any, weight: Array) -> Target:
 def infer_target(y: Any, weight: Array) -> Target:
     """The target of labels of unknown kind.
 
-    Text, booleans and integers are classes; other numbers are a response. Rows of weight zero
-    affect neither this decision, nor the classes, nor the scale of the response; their values in
-    the target are zero.
+    Text, booleans and whole numbers are classes; other numbers are a response, and so are whole
+    numbers of many distinct values, such as counts, ages and prices. Rows of weight zero affect
+    neither this decision, nor the classes, nor the scale of the response; their values in the
+    target are zero.
     """
     y = np.asarray(y)
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -71,6 +75,8 @@ def infer_target(y: Any, weight: Array) -> Target:
     with np.errstate(all="ignore"):
         # scikit-learn casts numbers to integers to find out whether they are classes.
         kind = type_of_target(y, input_name="y")
+    if kind == "multiclass" and y.dtype.kind in "iuf" and len(np.unique(y)) > MOST_CLASSES:
+        kind = "continuous"
     if kind in ("binary", "multiclass"):
         return label_target(y, weight)
     if kind in ("continuous", "continuous-multioutput"):

@@ -95,6 +95,24 @@ class Target:
             return self
         return replace(self, weight=self.weight * (rows / self.total))
 
+    def relative(self) -> Target:
+        """Weights of mean one, so that only their ratios count."""
+        return replace(self, weight=relative_weights(self.weight))
+
     def rows(self, index: Any) -> Target:
         """The target restricted to some rows."""
         return replace(self, values=self.values[index], weight=self.weight[index])
+
+
+def relative_weights(weight: Array) -> Array:
+    """Positive weights divided by their mean; exactly one if they are all equal.
+
+    Results are rounded to single precision: a common factor changes the last digits, and these must
+    not affect a search.
+    """
+    if (weight == weight[0]).all():
+        return np.ones(len(weight))
+    # The largest first, so that no sum overflows or vanishes.
+    share = weight / weight.max()
+    relative = (share / share.mean()).astype(np.float32).astype(float)
+    return np.maximum(relative, np.finfo(np.float32).tiny)
