@@ -184,8 +184,7 @@ def fit_searched(
         outputs = _flat(solved.model.predict(K))
         deviations = None
         if not problem.target.classes:
-            own = found.kernel.diag(problem.X[test])
-            deviations = solved.posterior.deviations(solved.L, own, K)
+            deviations = solved.posterior.deviations(solved.L, found.kernel, problem.X[test], K)
         return HeldOut(np.asarray(test), outputs, deviations, learned)
 
     def checked(split: Split, found: Learned, part: HeldOut) -> HeldOut:

@@ -3,8 +3,9 @@
 With A = k + constant + noise diag(1/w) on the training rows, and k_x the kernel values of a row x
 with them, the response at x has the variance
 
-    scale [k(x, x) + constant + noise - (k_x + constant)' A^-1 (k_x + constant)].
+    scale [k(x, x) + constant + noise - (k_x + constant)' A^-1 (k_x + constant)]
 
+plus, if x is outside the range of the training rows, that of the change from there (`kernels.beyond`).
 The scale has the largest likelihood on the training rows: tr Y'A^-1 Y / N over all columns of Y.
 Only three numbers and the weights of the rows are stored. A is factorised again when variances are
 needed.
@@ -22,6 +23,7 @@ from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
+from kernalign.kernels.beyond import variance_beyond
 from kernalign.kernels.learned import rows_within_budget
 
 #: Number of rows whose variances are computed at a time, if the memory limit allows it.
@@ -63,11 +65,12 @@ class Posterior:
         A.ravel(order="K")[:: len(A) + 1] += self.noise / self.weight
         return _lapack.cholesky(A)
 
-    def deviations(self, L: Array, own: Array, K: Array) -> Array:
-        """Standard deviations of the response at other rows.
+    def deviations(self, L: Array, kernel: LearnedKernel, X: Array, K: Array) -> Array:
+        """Standard deviations of the response at other rows X.
 
-        L : the factor; own : k(x, x) of each row; K : k(x, rows), which is overwritten.
+        L : the factor; K : k(X, rows), which is overwritten.
         """
+        own = kernel.diag(X) + variance_beyond(kernel, X)
         K += self.constant
         V = _lapack.solve_half(L, K.T)
         known = np.einsum("ij,ij->j", V, V)
@@ -82,7 +85,7 @@ class Posterior:
         L = self.factor(kernel(rows))
 
         def block(X: Array) -> Array:
-            return self.deviations(L, kernel.diag(X), kernel(X, rows))
+            return self.deviations(L, kernel, X, kernel(X, rows))
 
         return lambda X: _in_blocks(block, X, len(rows))
 
