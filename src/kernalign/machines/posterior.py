@@ -5,7 +5,7 @@ with them, the response at x has the variance
 
     scale [k(x, x) + constant + noise - (k_x + constant)' A^-1 (k_x + constant)]
 
-plus, if x is outside the range of the training rows, that of the change from there (`kernels.beyond`).
+plus that of the change from the range of the training rows, if x is outside it (`kernels.beyond`).
 The scale has the largest likelihood on the training rows: tr Y'A^-1 Y / N over all columns of Y.
 Only three numbers and the weights of the rows are stored. A is factorised again when variances are
 needed.
