@@ -40,8 +40,9 @@ SINGLE_NOISE = 0.05
 JITTER = {np.float32: 1e-6, np.float64: 1e-10}
 #: Stopping criterion: residual relative to the first one, and maximum number of steps.
 TOLERANCE, ITERATIONS = 1e-4, 200
-#: The same, relative to the given residual, for a sample that represents all rows.
-SAMPLE_TOLERANCE = 1e-2
+#: The same, relative to the given residual, for a sample that represents all rows; and the maximum
+#: number of steps on all rows, each of which recomputes their kernel values.
+SAMPLE_TOLERANCE, PASSES = 1e-2, 20
 #: Number of rows that one thread computes at a time, and of such blocks in one sum over rows.
 ROWS, BLOCKS = 512, 32
 
@@ -127,8 +128,9 @@ class LandmarkRidge:
             residual = self._left(missed - self.precision(self.noise) * _full(self.T, scaled))
             wanted = tolerance * norms(self._left(first))
             inverse = None if sample is None else partial(self._solved_on, sample)
+            most = ITERATIONS if sample is None else PASSES
             system = partial(self._system, self, w)
-            b += conjugate_gradients(system, residual, wanted, ITERATIONS, inverse)[0]
+            b += conjugate_gradients(system, residual, wanted, most, inverse)[0]
             a = self._coefficients(b)[1].astype(float)
         return DualModel(a, mean + self.constant * a.sum(axis=0))
 
