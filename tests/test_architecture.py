@@ -144,14 +144,18 @@ def test_optional_packages_are_imported_where_they_are_used(path):
     assert {n for n in names for module in OPTIONAL if is_within(n, module)} == set()
 
 
-def test_dask_is_imported_in_one_file():
+@pytest.mark.parametrize(
+    ("packages", "path"),
+    [(("dask", "distributed"), "rows/dask.py"), (("pyarrow",), "rows/arrow.py")],
+)
+def test_packages_of_rows_elsewhere_are_imported_in_one_file(packages, path):
     found = {
         path.relative_to(ROOT).as_posix()
         for path in FILES
         for name, _ in imports(parsed(path), path)
-        if is_within(name, "dask") or is_within(name, "distributed")
+        if any(is_within(name, package) for package in packages)
     }
-    assert found == {"rows/dask.py"}
+    assert found == {path}
 
 
 @every_file
@@ -160,7 +164,8 @@ def test_nobody_knows_where_rows_are(path):
     if layer_of(path) == "rows":
         return
     names = {name for name, _ in imports(parsed(path), path)}
-    assert not any(is_within(name, "kernalign.rows.dask") for name in names)
+    for where in ("dask", "files", "arrow"):
+        assert not any(is_within(name, f"kernalign.rows.{where}") for name in names)
     kinds = {name for name in names if name.startswith("kernalign.rows")}
     assert not {"Rows", "ArrayRows", "Source"} & {name.rpartition(".")[2] for name in kinds}
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 sys.modules["dask"] = None
@@ -19,5 +21,19 @@ assert not any(name.startswith("distributed") for name in sys.modules)
 """
 
 
-def test_missing_extra_gives_the_line_that_installs_it():
-    subprocess.run([sys.executable, "-c", CODE], check=True)
+FILES = """
+import sys
+sys.modules["pyarrow"] = None
+from kernalign import KernelClassifier
+try:
+    KernelClassifier().fit_files("rows.parquet", "y")
+except ImportError as error:
+    assert 'pip install "kernalign[parquet]"' in str(error), error
+else:
+    raise AssertionError
+"""
+
+
+@pytest.mark.parametrize("code", [CODE, FILES], ids=["dask", "parquet"])
+def test_missing_extra_gives_the_line_that_installs_it(code):
+    subprocess.run([sys.executable, "-c", code], check=True)

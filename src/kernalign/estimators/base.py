@@ -14,6 +14,7 @@ from kernalign._progress import Progress, current, watched
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_positive_values, is_integer
 from kernalign.estimators.display import ShowsWhatWasLearned
+from kernalign.estimators.files import FitsFiles
 from kernalign.estimators.importances import HasImportances
 from kernalign.estimators.landmarked import fit_landmarked, landmarks_for
 from kernalign.estimators.linear import (
@@ -81,7 +82,7 @@ class KernelEstimator(ShowsWhatWasLearned, Documented):
         return list(learners)
 
 
-class KernelPredictor(HasImportances, KernelEstimator):
+class KernelPredictor(HasImportances, FitsFiles, KernelEstimator):
     """Base of the estimators that train a machine on the learned kernel.
 
     A fit validates the rows, learns kernels, selects one of them with a machine and C, trains the

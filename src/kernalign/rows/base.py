@@ -77,6 +77,7 @@ class Source(ABC):
     """Input of a user whose rows are not in memory.
 
     head : a table without rows that has the column names, if there are any.
+    `check_columns` is called first.
     """
 
     head: Any

@@ -20,7 +20,7 @@ from kernalign._typing import Array, IntArray
 from kernalign._validation import refuse_text
 from kernalign.rows.base import Rows, RowSums, Source
 from kernalign.rows.cluster import computed
-from kernalign.rows.memory import scale_of_columns
+from kernalign.rows.memory import moments, spread_of
 from kernalign.rows.pairs import Pass, Passed, Share, Summary, add
 
 #: Number of tasks of a pass per thread of the cluster: with fewer, threads would idle at the end;
@@ -145,16 +145,7 @@ class DaskRows(Rows):
         dask = require()
         weights = np.split(weight, self.starts[1:-1])
         pairs = zip(self.chunks, weights, strict=True)
-        found = computed(dask, *[dask.delayed(_moments)(c, w) for c, w in pairs])
-        total, largest, mean, square = (np.array(part) for part in zip(*found, strict=True))
-        # Each chunk uses its own largest entries as units: convert to common units before adding.
-        unit = largest.max(axis=0)
-        unit[unit == 0] = 1.0
-        units = largest / unit
-        share = (total / total.sum())[:, None]
-        mean, square = mean * units, square * units**2
-        square = square + (mean - (share * mean).sum(axis=0)) ** 2
-        return scale_of_columns(np.sqrt((share * square).sum(axis=0)), unit)
+        return spread_of(computed(dask, *[dask.delayed(moments)(c, w) for c, w in pairs]))
 
     def pass_over_pairs(self, this: Pass, factor: Array) -> Passed:
         """Sums over all pairs, as a graph of tasks over pairs of blocks."""
@@ -295,14 +286,6 @@ def _take(chunk: Array, index: Any) -> Array:
 
 def _columns(chunk: Array, columns: Any) -> Array:
     return np.ascontiguousarray(chunk[:, columns])
-
-
-def _moments(chunk: Array, weight: Array) -> tuple[float, Array, Array, Array]:
-    """Sum of weights, largest entries, and, in their units, means and mean squared deviations."""
-    largest = np.abs(chunk).max(axis=0)
-    scaled, total = chunk / np.where(largest > 0, largest, 1.0), weight.sum()
-    mean = weight @ scaled / total
-    return float(total), largest, mean, weight @ (scaled - mean) ** 2 / total
 
 
 def _share(this: Pass, A: Array, B: Array | None, left: Array, right: Array) -> Share:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from kernalign._validation import (
     check_rows,
     check_weights,
 )
+from kernalign.rows.arrow import is_data_set
 from kernalign.rows.base import Source
+from kernalign.rows.files import FileSource
 from kernalign.rows.table import (
     columns_for_fit,
     dense,
@@ -35,7 +37,22 @@ def source_of(X: Any) -> Source | None:
         from kernalign.rows.dask import DaskSource
 
         return DaskSource(X)
+    if isinstance(X, Source):
+        return X
+    if is_data_set(X):
+        return FileSource(X)
     return None
+
+
+def columns_apart(
+    files: Any, target: Sequence[str], sample_weight: str | None, groups: str | None
+) -> tuple[Source, Any, Array | None, Any]:
+    """(source, y, sample_weight, groups) for `fit`: the source has the other columns of files."""
+    apart = [name for name in (*target, sample_weight, groups) if name is not None]
+    source = FileSource(files, apart)
+    y = source.table(target)
+    weight = None if sample_weight is None else source.numbers(sample_weight)
+    return source, y, weight, None if groups is None else source.table([groups]).column(0)
 
 
 def labelled_rows(
@@ -85,6 +102,8 @@ def _checked(
             set_names(estimator, columns)
         return rows, y, check_weights(sample_weight, rows)
     check_given(estimator, y)
+    vars(estimator).pop("columns_", None)
+    source.check_columns(estimator, reset=True)
     rows, (y, weight) = source.opened([y, sample_weight])
     y = y if read is None else read(y)
     check_labels(y)
@@ -97,7 +116,6 @@ def _checked(
             )
     if len(rows) < 2:
         raise ValueError(f"X must have at least two rows. Got {len(rows)}.")
-    source.check_columns(estimator, reset=True)
     return rows, y, check_weights(weight, np.empty((len(rows), 0)))
 
 

@@ -78,3 +78,28 @@ def scale_of_columns(deviation: Array, largest: Array) -> Array:
     scale = np.where(deviation > 1e-12, deviation * largest, 0.0)
     known: Array = np.where(scale > 0, scale, scale.max() or largest)
     return np.maximum(known, SMALLEST_SPREAD)
+
+
+#: Sum of weights, largest entries, and, in their units, means and mean squared deviations.
+Moments = tuple[float, Array, Array, Array]
+
+
+def moments(rows: Array, weight: Array) -> Moments:
+    """Moments of the columns of some rows, of which `spread_of` computes those of all."""
+    largest = np.abs(rows).max(axis=0)
+    scaled, total = rows / np.where(largest > 0, largest, 1.0), weight.sum()
+    mean = weight @ scaled / total
+    return float(total), largest, mean, weight @ (scaled - mean) ** 2 / total
+
+
+def spread_of(parts: Sequence[Moments]) -> Array:
+    """`Rows.spread` of rows whose parts have these moments."""
+    total, largest, mean, square = (np.array(part) for part in zip(*parts, strict=True))
+    # Each part uses its own largest entries as units: convert to common units before adding.
+    unit = largest.max(axis=0)
+    unit[unit == 0] = 1.0
+    units = largest / unit
+    share = (total / total.sum())[:, None]
+    mean, square = mean * units, square * units**2
+    square = square + (mean - (share * mean).sum(axis=0)) ** 2
+    return scale_of_columns(np.sqrt((share * square).sum(axis=0)), unit)
