@@ -104,9 +104,9 @@ class Learner(Documented, ABC):
         X : (n, d) array or data frame; Dask collections for learners that support them
         y : (n,) classes or responses
             Text, booleans and whole numbers with at most 20 distinct values are treated as classes
-            here; `KernelRegressor` treats all numbers as a response. A response y is scaled to (y - mean y) / max |y - mean y|, and
-            `objective_`, the objectives in `history_`, `machine_` and `dual_coef_` are in these
-            units.
+            here; `KernelRegressor` treats all numbers as a response. A response y is scaled to
+            (y - mean y) / max |y - mean y|, and `objective_`, the objectives in `history_`,
+            `machine_` and `dual_coef_` are in these units.
         sample_weight : (n,) array, optional
             An integer weight is equivalent to repeating the row.
         """
