@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold
 from kernalign import Gaussian, KernelClassifier, KernelRegressor, UniformWeights, load, save
 from kernalign.estimators.scores import Scores
 from kernalign.estimators.sets import more_probable
+from kernalign.kernels.beyond import variance_beyond
 
 QUICK = UniformWeights(Gaussian().grid(0.5, 2.0, 2))
 
@@ -94,6 +95,7 @@ def test_the_interval_against_folds_that_are_fitted_by_hand(regressor):
         a = np.linalg.solve(A, centred)
         k = search.kernel_(X[test], X[train]) + h
         own = search.kernel_.diag(X[test]) + h + h * search.noise_
+        own += variance_beyond(search.kernel_, X[test])
         variance = a @ centred / len(K) * (own - np.sum(k * np.linalg.solve(A, k.T).T, axis=1))
         scores[test] = (t[test] - t[train].mean() - k @ a) / np.sqrt(variance)
     size = np.sort(np.abs(scores))[int(np.ceil(0.8 * 101)) - 1]
