@@ -64,6 +64,15 @@ def test_too_few_rows_have_no_interval():
     assert "fewer than 10 rows" in found.unknown
 
 
+def test_errors_beyond_all_numbers_are_unknown():
+    """Equal errors have a deviation of 0, which times infinity was not a number."""
+    for values, scale in [([1e200, 1e200], 1e200), ([np.inf, 1.0], 1.0)]:
+        found = rows(values).estimate(scale)
+        assert found.mean == found.deviation == np.inf
+        assert np.isnan(found.interval).all()
+        assert found.unknown == "squared errors overflow"
+
+
 @pytest.mark.parametrize("learner", [None, QUICK])
 def test_without_nesting_nothing_is_said_and_the_reason_is(learner):
     rng = np.random.default_rng(0)

@@ -11,12 +11,14 @@ from hypothesis.extra.numpy import arrays
 
 import kernalign.kernels
 from kernalign.kernels import (
+    Additive,
     AnyOf,
     Family,
     FamilyMember,
     FeatureFamily,
     Fourier,
     Gaussian,
+    GaussianMetric,
     GramMatrix,
     Laplacian,
     Linear,
@@ -37,7 +39,9 @@ BEYOND = [
     RationalQuadratic(),
     Polynomial(3),
     Linear(),
+    Additive(),
     Fourier(),
+    GaussianMetric(rank=2),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 every_seed = pytest.mark.parametrize("seed", range(3))

@@ -59,8 +59,10 @@ class RowErrors:
             return ErrorEstimate(nan, nan, (nan, nan), self.unknown)
         # Avoids overflow for responses of any scale.
         size = float(np.abs(self.values).max()) or 1.0
-        if not np.isfinite(size):
-            return ErrorEstimate(size, size, (nan, nan), OVERFLOW)
+        with np.errstate(over="ignore"):
+            unit = float(np.float64(size) * scale)
+        if not np.isfinite(unit):
+            return ErrorEstimate(unit, unit, (nan, nan), OVERFLOW)
         share = self.weight / self.weight.sum()
         mean = float(share @ (self.values / size))
         # A row or group that several folds hold out counts once.
@@ -68,14 +70,12 @@ class RowErrors:
         sums = np.bincount(place, share * (self.values / size - mean))
         number = len(sums)
         deviation = float(np.sqrt(sums @ sums * number / max(number - 1, 1)))
-        with np.errstate(over="ignore"):
-            unit = np.float64(size) * scale
-            known = float(mean * unit), float(deviation * unit)
-            if number < MIN_ROWS:
-                return ErrorEstimate(*known, (nan, nan), TOO_FEW)
-            ends = of_shares if self.shares else of_numbers
-            low, high = ends(mean, deviation, number)
-            return ErrorEstimate(*known, (float(low * unit), float(high * unit)))
+        known = mean * unit, deviation * unit
+        if number < MIN_ROWS:
+            return ErrorEstimate(*known, (nan, nan), TOO_FEW)
+        ends = of_shares if self.shares else of_numbers
+        low, high = ends(mean, deviation, number)
+        return ErrorEstimate(*known, (float(low) * unit, float(high) * unit))
 
 
 @dataclass(frozen=True)

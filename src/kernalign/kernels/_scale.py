@@ -20,9 +20,10 @@ LARGEST_FEATURE = 10.0 ** (LARGEST_POWER / 2)
 
 
 def in_units(X: Array, scale: Any) -> Array:
-    """X / scale, limited for rows far outside the training data."""
+    """X / scale, limited for rows far outside the training data: squares fit the type of X."""
+    largest = min(LARGEST_FEATURE, float(np.sqrt(np.finfo(X.dtype).max)))
     with np.errstate(over="ignore"):
-        return np.clip(X / scale, -LARGEST_FEATURE, LARGEST_FEATURE)
+        return np.clip(X / scale, -largest, largest)
 
 
 def distance_range(

@@ -8,6 +8,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.kernels._bump import bump
+from kernalign.kernels._scale import in_units
 from kernalign.kernels.base import Family, SearchSpace
 
 #: Weights below this share of the largest are dropped.
@@ -38,10 +39,12 @@ class Additive(Family):
         scale: Array = getattr(self, "_scale", np.ones(d))
         return scale
 
+    def _scaled(self, X: Array) -> Array:
+        return in_units(X, self._feature_scale(X.shape[1])).astype(X.dtype, copy=False)
+
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        s = self._feature_scale(X.shape[1])
-        A = (X / s).astype(X.dtype, copy=False)
-        B = A if Z is None else (Z / s).astype(X.dtype, copy=False)
+        A = self._scaled(X)
+        B = A if Z is None else self._scaled(Z)
         K = np.zeros((len(A), len(B)), dtype=X.dtype)
         used = sigma > NEGLIGIBLE * sigma.max(initial=0.0)
         codes = self.codes
@@ -62,9 +65,8 @@ class Additive(Family):
         return np.full(len(X), sigma.sum())
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
-        s = self._feature_scale(X.shape[1])
-        A = X / s
-        B = A if Z is None else Z / s
+        A = self._scaled(X)
+        B = A if Z is None else self._scaled(Z)
         columns = zip(A.T, B.T, strict=True)
         slope = np.array([np.vdot(W, bump(np.subtract.outer(a, b))) for a, b in columns])
         if self.codes is not None:

@@ -8,7 +8,8 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign._validation import check_count
-from kernalign.kernels._scale import distance_range
+from kernalign.kernels._distances import middle
+from kernalign.kernels._scale import distance_range, in_units
 from kernalign.kernels.base import Family, SearchSpace
 from kernalign.kernels.gaussian import Gaussian
 from kernalign.rows import as_rows
@@ -49,31 +50,34 @@ class GaussianMetric(Family):
         self.rank = rank
         self.columns = columns
 
-    def metric(self, sigma: Array, d: int) -> Array:
-        """L (d, rank)."""
-        return np.reshape(sigma, (d, self.rank))
-
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        L = self.metric(sigma, X.shape[1])
+        L, U, V = self._in_spreads(sigma, X, Z)
+        return Gaussian().gram(np.ones(1), U @ L, None if V is None else V @ L)
+
+    def _in_spreads(
+        self, sigma: Array, X: Array, Z: Array | None
+    ) -> tuple[Array, Array, Array | None]:
+        """L, X and Z in spreads of the features: L'(x - x') is the same, and does not overflow."""
+        scale = self._feature_scale(X.shape[1])
         # Data far from zero would lose accuracy in the projection.
-        middle = (X if Z is None else Z).mean(axis=0)
-        projected = None if Z is None else (Z - middle) @ L
-        return Gaussian().gram(np.ones(1), (X - middle) @ L, projected)
+        centre = middle(X if Z is None else Z)
+        with np.errstate(over="ignore"):
+            U = in_units(X - centre, scale)
+            V = None if Z is None else in_units(Z - centre, scale)
+        return self._rows(self.to_search(sigma)), U, V
 
     def diag(self, sigma: Array, X: Array) -> Array:
         return np.ones(len(X))
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
         """d/dL sum_ij W_ij K_ij = -2 sum_ij A_ij (x_i - z_j)(x_i - z_j)' L, A = W o K."""
-        L = self.metric(sigma, X.shape[1])
-        Z = X if Z is None else Z
+        L, U, V = self._in_spreads(sigma, X, Z)
+        V = U if V is None else V
         A = W * K
-        middle = Z.mean(axis=0)
-        X, Z = X - middle, Z - middle
-        XL, ZL = X @ L, Z @ L
-        left = X.T @ (A.sum(axis=1)[:, None] * XL - A @ ZL)
-        right = Z.T @ (A.sum(axis=0)[:, None] * ZL - A.T @ XL)
-        return (-2 * (left + right) / self._feature_scale(X.shape[1])[:, None]).ravel()
+        UL, VL = U @ L, V @ L
+        left = U.T @ (A.sum(axis=1)[:, None] * UL - A @ VL)
+        right = V.T @ (A.sum(axis=0)[:, None] * VL - A.T @ UL)
+        return (-2 * (left + right)).ravel()
 
     # -- parameters: z is L in units of one over the spread of each feature ---------------------
 
