@@ -17,10 +17,13 @@ from tests.fuzz import commands, files, fits, kills, sequences, tables
 ATTACKS = {
     "files": files.attack,
     "fits": fits.attack,
+    "small-fits": fits.small_attack,
     "commands": commands.attack,
     "kills": kills.attack,
     "tables": tables.attack,
 }
+#: What the cases of some seeds reached.
+COVERAGE = {"small-fits": fits.coverage}
 CASES = Path(__file__).with_name("cases.json")
 #: Sequences in one go.
 BATCH = 25
@@ -60,6 +63,8 @@ def run(name, seed, seconds, most):
     seeds = "" if name == "sequences" else f" (seeds {first} to {seed - 1})"
     spent = time.process_time() - spent
     say(f"{name}: {len(bad)} of {seed - first}{seeds}, {spent / 60:.1f} minutes of the processor")
+    if name in COVERAGE:
+        say(COVERAGE[name](range(first, seed)))
     if bad:
         keep(name, bad)
     return len(bad)

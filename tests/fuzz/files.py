@@ -27,6 +27,7 @@ from kernalign import (
     save,
 )
 from kernalign.persistence import read_header
+from tests.fuzz.memory import grown
 from tests.persistence.forging import archived, packed, parts
 from tests.persistence.models import labels, response, rows, table
 
@@ -34,6 +35,8 @@ from tests.persistence.models import labels, response, rows, table
 METHODS = ["predict", "predict_proba", "decision_function", "predict_interval", "transform"]
 #: Seconds of the processor that a file may take.
 SLOWEST = 2.0
+#: Bytes of memory that it may take beside four times its size.
+ROOM = 64 * 2**20
 STRANGE = [
     None,
     True,
@@ -111,16 +114,21 @@ def originals():
 
 def attack(seed):
     """What is wrong with how a file of this seed is met, or None."""
-    rng = np.random.default_rng(seed)
-    data, new = attacked(rng)
+    return met(*attacked(np.random.default_rng(seed)))
+
+
+def met(data, new):
+    """What is wrong with how a file of these bytes is met, or None; rows to predict."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.kern"
         path.write_bytes(data)
         began = time.process_time()
-        problem = _met(path, new)
+        problem, size = grown(lambda: _met(path, new))
         spent = time.process_time() - began
     if spent > SLOWEST:
         return f"took {spent:.1f} s"
+    if size > 4 * len(data) + ROOM:
+        return f"took {size / 2**20:.0f} MiB for a file of {len(data) / 2**20:.1f} MiB"
     return problem
 
 

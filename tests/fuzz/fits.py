@@ -1,20 +1,27 @@
 """Random data of extreme scales, every learner, family and solver: one sentence, or numbers."""
 
+import functools
+import itertools
 import signal
 import time
 import traceback
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 
 from kernalign import (
+    Additive,
+    AnyOf,
     ContinuousAlignment,
     ContinuousEvidence,
     ContinuousRisk,
+    Dirichlet,
     DiscreteAlignment,
     Fourier,
     Gaussian,
+    GaussianMetric,
     KernelClassifier,
     KernelRegressor,
     KernelSearch,
@@ -25,7 +32,9 @@ from kernalign import (
     Polynomial,
     PolynomialMKL,
     RationalQuadratic,
+    Reweighted,
     RidgeMKL,
+    Sampled,
     ScreenedAlignment,
     UniformWeights,
 )
@@ -46,12 +55,21 @@ FAMILIES = [
     Linear(),
     Fourier(),
 ]
+#: Further families of small fits. Seeds of stored cases draw from the list above.
+MORE_FAMILIES = [
+    Matern(1.5, bounds=(0.01, 100.0)),
+    Additive(),
+    Dirichlet(),
+    GaussianMetric(rank=2),
+    AnyOf(Gaussian(), Linear()),
+    Gaussian(columns=[0]),
+]
 SCALES = [1.0, 1.0, 1e-3, 1e6, 1e-100, 1e100, 1e-200, 1e200, 1e-310, 1e300]
 SOLVERS = ["auto", "auto", "auto", "exact", "nystroem", "fourier", "cg"]
 
 
-def learners(rng):
-    family = FAMILIES[rng.integers(len(FAMILIES))]
+def learners(rng, family):
+    """Every learner, of this family if it has one."""
     C = float(10.0 ** rng.integers(-5, 6))
     kernels = [*Gaussian().grid(0.3, 30, 4), Polynomial(2).at(1.0)]
     return [
@@ -72,8 +90,36 @@ def learners(rng):
     ]
 
 
-def rows(rng):
-    n, d = int(rng.integers(2, 60)), int(rng.integers(1, 8))
+def small_learners(rng, family):
+    """Every learner, of this family if it has one, with few iterations."""
+    C = float(10.0 ** rng.integers(-5, 6))
+    few = {"max_iter": int(rng.integers(1, 3)), "n_starts": int(rng.integers(1, 3))}
+    kernels = [*Gaussian().grid(0.3, 30, 2), Polynomial(2).at(1.0)]
+    aligned = ContinuousAlignment(family, **few)
+    return [
+        None,
+        KernelSearch(effort="quick", max_kernels=2),
+        KernelSearch([family], effort="quick", max_kernels=1),
+        aligned,
+        ContinuousAlignment(family, corrective=True, start="best", **few),
+        ContinuousAlignment(family, penalty=[1.0, 100.0], **few),
+        ContinuousAlignment(family, early_stopping=True, **few),
+        ContinuousEvidence(family, max_iter=3, max_kernels=1),
+        ContinuousRisk(family, C=C, **few),
+        ContinuousRisk(family, C=C, corrective=True, **few),
+        ScreenedAlignment(family),
+        DiscreteAlignment(kernels, joint=bool(rng.integers(2))),
+        LpNormMKL(kernels, p=float(rng.choice([1.0, 1.5, 2.0, 4.0])), C=C),
+        RidgeMKL(kernels, C=C),
+        PolynomialMKL(kernels, C=C),
+        UniformWeights(kernels),
+        Reweighted(aligned, LpNormMKL(C=C)),
+        Sampled(aligned, min_rows=5, max_rows=10),
+    ]
+
+
+def rows(rng, most=60):
+    n, d = int(rng.integers(2, most)), int(rng.integers(1, 8))
     X = rng.normal(size=(n, d))
     kind = rng.integers(8)
     if kind == 0:
@@ -93,29 +139,69 @@ def rows(rng):
     return X if np.isfinite(X).all() else np.nan_to_num(X, posinf=1e300, neginf=-1e300)
 
 
-def problem(rng):
+@functools.cache
+def combinations():
+    """Every learner with every family that it takes, every solver and estimator, for small fits."""
+    by_family = [
+        [repr(one) for one in small_learners(np.random.default_rng(0), family)]
+        for family in [*FAMILIES, *MORE_FAMILIES]
+    ]
+    pairs = [
+        (place, family)
+        for family, options in enumerate(by_family)
+        for place, option in enumerate(options)
+        if family == 0 or option != by_family[0][place]
+    ]
+    return list(itertools.product(pairs, sorted(set(SOLVERS)), [KernelClassifier, KernelRegressor]))
+
+
+def problem(seed):
+    """An estimator, rows and responses."""
+    rng = np.random.default_rng(seed)
     X = rows(rng)
-    n = len(X)
-    options = learners(rng)
-    given = {
-        "learner": options[rng.integers(len(options))],
-        "solver": str(rng.choice(SOLVERS)),
-        "cv": int(rng.integers(2, 4)),
-        "C": ["cv", 1.0, [0.1, 10.0]][rng.integers(3)],
-    }
-    if rng.integers(2):
+    family = FAMILIES[rng.integers(len(FAMILIES))]
+    options = learners(rng, family)
+    learner, solver = options[rng.integers(len(options))], str(rng.choice(SOLVERS))
+    given = {"learner": learner, "solver": solver, **_selection(rng)}
+    estimator = KernelClassifier if rng.integers(2) else KernelRegressor
+    return estimator(**given), X, response(rng, estimator, len(X))
+
+
+def small_problem(seed):
+    """The same with fewer rows and iterations; seeds that follow each other count combinations."""
+    rng = np.random.default_rng(seed)
+    (place, family), solver, estimator = combinations()[seed % len(combinations())]
+    X = rows(rng, most=16)
+    learner = small_learners(rng, [*FAMILIES, *MORE_FAMILIES][family])[place]
+    given = {"learner": learner, "solver": solver, **_selection(rng)}
+    return estimator(**given), X, response(rng, estimator, len(X))
+
+
+def _selection(rng):
+    return {"cv": int(rng.integers(2, 4)), "C": ["cv", 1.0, [0.1, 10.0]][rng.integers(3)]}
+
+
+def response(rng, estimator, n):
+    if estimator is KernelClassifier:
         classes = int(rng.integers(2, 5))
         y = rng.integers(0, classes, n)
         y[: min(2, n)] = [0, 1][: min(2, n)]
-        return KernelClassifier(**given), X, y
-    y = rng.normal(size=n) * SCALES[rng.integers(len(SCALES))]
-    return KernelRegressor(**given), X, y
+        return y
+    return rng.normal(size=n) * SCALES[rng.integers(len(SCALES))]
 
 
 def attack(seed):
     """What is wrong with how a fit of this seed ends, or None."""
-    rng = np.random.default_rng(seed)
-    model, X, y = problem(rng)
+    return met(*problem(seed))
+
+
+def small_attack(seed):
+    """The same for a small fit, of which there are several in the same time."""
+    return met(*small_problem(seed))
+
+
+def met(model, X, y):
+    """What is wrong with how a fit ends, or None."""
     began = time.process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -127,6 +213,15 @@ def attack(seed):
     if found is None and leaked:
         found = f"numpy's warning: {leaked[0]}"
     return None if found is None else f"{found} [{model!r}, X {X.shape}]".replace("\n", " ")
+
+
+def coverage(seeds):
+    """How often small fits of some seeds reach each combination, in a sentence."""
+    reached = Counter(seed % len(combinations()) for seed in seeds)
+    return (
+        f"{len(reached)} of {len(combinations())} combinations of learner, family, solver and "
+        f"estimator were reached, each at most {max(reached.values(), default=0)} times"
+    )
 
 
 class _TooLongError(BaseException):
