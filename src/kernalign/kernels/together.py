@@ -19,16 +19,32 @@ from kernalign.kernels.structure import is_scalar
 def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
     """Positions of the kernels, grouped by equal families."""
     groups: list[list[int]] = []
+    of_object: dict[int, list[int]] = {}
+    # Comparing each family with all others would be quadratic in their number.
+    alike: dict[int, list[list[int]]] = {}
     for i, kernel in enumerate(kernels):
-        for group in groups:
-            family = kernels[group[0]].family
+        family = kernel.family
+        group = of_object.get(id(family))
+        if group is None:
             # Only families with a shared statistic are compared: comparing Gram matrices is slow.
-            if family is kernel.family or (is_scalar(family) and family == kernel.family):
-                group.append(i)
-                break
-        else:
-            groups.append([i])
+            options = alike.setdefault(_hash(family), []) if is_scalar(family) else []
+            equal = (known for known in options if kernels[known[0]].family == family)
+            group = of_object[id(family)] = next(equal, [])
+            if not group:
+                groups.append(group)
+                options.append(group)
+        group.append(i)
     return groups
+
+
+def _hash(value: Any) -> int:
+    """A hash of an object and its attributes, arrays included: equal objects of a fit share it."""
+    if isinstance(value, np.ndarray):
+        return hash(value.tobytes())
+    if hasattr(value, "__dict__"):
+        attributes = ((name, _hash(part)) for name, part in sorted(vars(value).items()))
+        return hash((type(value), *attributes))
+    return hash(repr(value))
 
 
 class KernelsOnRows:

@@ -107,12 +107,15 @@ def votes(pairs: Array, n_classes: int) -> Array:
     """(n, classes): the number of pairs that a class wins, plus a margin to break ties."""
     won = np.zeros((len(pairs), n_classes))
     margin = np.zeros((len(pairs), n_classes))
-    first, second = np.triu_indices(n_classes, k=1)
-    for pair, (a, b) in enumerate(zip(first, second, strict=True)):
-        won[:, a] += pairs[:, pair] >= 0
-        won[:, b] += pairs[:, pair] < 0
-        margin[:, a] += pairs[:, pair]
-        margin[:, b] -= pairs[:, pair]
+    start = 0
+    for first in range(n_classes - 1):
+        # The pairs of this class with all later ones.
+        outputs = pairs[:, start : start + n_classes - 1 - first]
+        won[:, first] += (outputs >= 0).sum(axis=1)
+        won[:, first + 1 :] += outputs < 0
+        margin[:, first] += outputs.sum(axis=1)
+        margin[:, first + 1 :] -= outputs
+        start += outputs.shape[1]
     return won + margin / (3 * (np.abs(margin) + 1))
 
 
