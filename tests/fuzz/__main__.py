@@ -12,10 +12,11 @@ import time
 import warnings
 from pathlib import Path
 
-from tests.fuzz import commands, files, fits, kills, sequences, tables
+from tests.fuzz import bombs, commands, files, fits, kills, sequences, tables
 
 ATTACKS = {
     "files": files.attack,
+    "bombs": bombs.attack,
     "fits": fits.attack,
     "small-fits": fits.small_attack,
     "commands": commands.attack,

@@ -1,10 +1,13 @@
 """Peak memory of a call."""
 
+import resource
 from pathlib import Path
 
 _SELF = Path("/proc/self")
 #: Written to `clear_refs`, it sets the peak to the present memory: see proc(5).
 _RESET_PEAK = "5"
+#: Bytes of address space that a call may add, lest a bomb takes the whole machine.
+_ROOM = 4 * 2**30
 
 
 def grown(call):
@@ -16,7 +19,12 @@ def grown(call):
         return call(), 0
     (_SELF / "clear_refs").write_text(_RESET_PEAK)
     before = _status("VmRSS")
-    found = call()
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + _ROOM, limits[1]))
+    try:
+        found = call()
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
     return found, max(0, _status("VmHWM") - before)
 
 

@@ -10,7 +10,7 @@ from tests.fuzz import files, sequences
 from tests.fuzz.__main__ import ATTACKS, CASES
 
 #: Attacks of a quick run, which takes seconds.
-QUICK = {"files": 150, "fits": 6, "commands": 20}
+QUICK = {"files": 150, "bombs": 12, "fits": 6, "small-fits": 12, "commands": 20}
 STORED = [(name, seed) for name, seeds in json.loads(CASES.read_text()).items() for seed in seeds]
 
 

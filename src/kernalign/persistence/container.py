@@ -32,8 +32,8 @@ HEADER, MODEL, ARRAYS = MEMBERS = ("header.json", "model.json", "arrays.bin")
 _LIBRARY = "kernalign"
 #: The largest file: zip's own offsets end there.
 LARGEST = 2**32 - 2**16
-#: What JSON text may hold at most, so that it takes little memory: bytes, lists and dictionaries,
-#: items; and how deep lists may stand in lists.
+#: What header and model may hold together, so that they take little memory: bytes, lists and
+#: dictionaries, items; and how deep lists may stand in lists.
 MOST_TEXT, MOST_NODES, MOST_ITEMS, DEEPEST = 2**23, 200_000, 200_000, 32
 #: The shortest key: shorter ones can be guessed.
 SHORTEST_KEY = 16
@@ -66,9 +66,8 @@ def write(
     members = [json.dumps(model, allow_nan=False).encode(), b"".join(arrays)]
     sealed = seal({"library": _LIBRARY, "format": FORMAT, **header}, members, key)
     contents = [json_bytes(sealed, indent=1), *members]
-    for text in contents[:2]:
-        if problem := _too_much(text):
-            raise ValueError(f"{path} cannot be saved: {problem}.")
+    if problem := _too_much(*contents[:2]):
+        raise ValueError(f"{path} cannot be saved: {problem}.")
     if sum(map(len, contents)) > LARGEST:
         raise ValueError(f"The model takes more than the {LARGEST / 2**30:.0f} GiB of a file.")
     heads, tail = layout(contents)
@@ -123,6 +122,7 @@ def read(path: Path, key: bytes | None = None) -> Contents:
     data = memoryview(_bytes(path))
     header = _header(path, data)
     contents = _members(path, data)
+    _check_texts(path, *contents[:2])
     if header.get("sha256") != checksum(header, contents[1:]):
         raise ModelFileError(
             f"{path} was altered after it was written: its contents do not match its checksum."
@@ -158,6 +158,7 @@ def _header(path: Path, data: memoryview) -> dict[str, Any]:
     if data[:4] != b"PK\3\4"[: len(data)]:
         raise _foreign(path)
     content = _member(path, data, 0, HEADER)
+    _check_texts(path, content)
     header = parsed(path, content)
     if not isinstance(header, dict) or header.get("library") != _LIBRARY:
         raise _foreign(path)
@@ -219,9 +220,7 @@ def _damaged(path: Path) -> ModelFileError:
 
 
 def parsed(path: Path, content: bytes | memoryview) -> Any:
-    """JSON text that takes little memory, of finite numbers only."""
-    if problem := _too_much(content):
-        raise ModelFileError(f"{path} cannot be loaded: {problem}.")
+    """JSON text of finite numbers only."""
     try:
         # `write` escapes all else: beyond ASCII, each character could take four bytes of memory.
         text = str(content, "ascii")
@@ -235,12 +234,21 @@ def parsed(path: Path, content: bytes | memoryview) -> Any:
     return value
 
 
-def _too_much(content: bytes | memoryview) -> str:
-    """Which limit JSON text exceeds; empty if none."""
-    if len(content) > MOST_TEXT:
+def _check_texts(path: Path, *texts: memoryview) -> None:
+    """Refuse JSON texts that would take much memory together."""
+    if problem := _too_much(*texts):
+        raise ModelFileError(f"{path} cannot be loaded: {problem}.")
+
+
+def _too_much(*texts: bytes | memoryview) -> str:
+    """Which limit JSON texts exceed together; empty if none."""
+    if sum(map(len, texts)) > MOST_TEXT:
         return f"its text is longer than {MOST_TEXT >> 20} MiB"
-    text = bytes(content)
-    if text.count(b"[") + text.count(b"{") > MOST_NODES or text.count(b",") > MOST_ITEMS:
+    lists, items = 0, 0
+    for text in map(bytes, texts):
+        lists += text.count(b"[") + text.count(b"{")
+        items += text.count(b",")
+    if lists > MOST_NODES or items > MOST_ITEMS:
         return f"it has more than {MOST_NODES} lists or {MOST_ITEMS} items"
     return ""
 

@@ -30,12 +30,16 @@ class Arrays(Protocol):
 
     def function(self, value: Any, where: str) -> Any: ...
 
+    def pad(self, size: int, where: str) -> None: ...
+
 
 class Kind(ABC):
     """What a field holds."""
 
     #: Description for error messages.
     wanted: str
+    #: Types of its plain data; empty if they are not known.
+    types: tuple[type, ...] = ()
 
     @abstractmethod
     def write(self, value: Any, out: Arrays, where: str) -> Any:
@@ -61,6 +65,7 @@ class Flag(Kind):
     """True or False."""
 
     wanted = "true or false"
+    types = (bool,)
 
     def write(self, value: Any, out: Arrays, where: str) -> Any:
         if not isinstance(value, bool | np.bool_):
@@ -79,6 +84,8 @@ _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 class Number(Kind):
     """A number in [low, high], or in (low, high] where `above`; NaN only where `nan`."""
+
+    types = (int, float, dict)
 
     def __init__(
         self,
@@ -127,6 +134,8 @@ class Number(Kind):
 class Text(Kind):
     """Text, or one of a few words."""
 
+    types = (str,)
+
     def __init__(self, *words: str):
         self.words = words
         self.wanted = f"one of {', '.join(map(repr, words))}" if words else "text"
@@ -148,6 +157,7 @@ class Nothing(Kind):
     """None."""
 
     wanted = "null"
+    types = (type(None),)
 
     def write(self, value: Any, out: Arrays, where: str) -> Any:
         if value is not None:
@@ -164,6 +174,8 @@ class Either(Kind):
     def __init__(self, *kinds: Kind):
         self.kinds = kinds
         self.wanted = ", or ".join(kind.wanted for kind in kinds)
+        if all(kind.types for kind in kinds):
+            self.types = tuple({known for kind in kinds for known in kind.types})
 
     def write(self, value: Any, out: Arrays, where: str) -> Any:
         problems = []
@@ -177,6 +189,9 @@ class Either(Kind):
     def read(self, node: Any, source: Arrays, where: str) -> Any:
         problems = []
         for kind in self.kinds:
+            # An error would take several times as long as the value: lists of labels are long.
+            if kind.types and type(node) not in kind.types:
+                continue
             try:
                 return kind.read(node, source, where)
             except FieldError as problem:
@@ -273,20 +288,6 @@ class Array(Kind):
         """The letters of its shape and their sizes."""
         named = zip(self.shapes[found.ndim], found.shape, strict=True)
         return [(letter, size) for letter, size in named if letter != "*"]
-
-
-class Function(Kind):
-    """A function of the user's own, which a file only names: see `load(path, trusted=[...])`."""
-
-    wanted = "a function"
-
-    def write(self, value: Any, out: Arrays, where: str) -> Any:
-        return {"function": out.function(value, where)}
-
-    def read(self, node: Any, source: Arrays, where: str) -> Any:
-        if not isinstance(node, dict) or set(node) != {"function"}:
-            raise self.refuse(node, where)
-        return source.function(node["function"], where)
 
 
 class Object(Kind):

@@ -22,6 +22,7 @@ import numpy as np
 from kernalign.kernels import Family, FamilyMember, LearnedKernel
 from kernalign.learners import Learner
 from kernalign.persistence.kinds import Array, Either, FieldError, Kind, Maybe
+from kernalign.persistence.limits import Limits, Parts
 from kernalign.persistence.values import Plain
 
 #: Types of the numbers of arrays.
@@ -42,6 +43,7 @@ class Schema:
         fitted attributes (which end in "_") all are there or none; those of kind `Maybe` may be
         absent.
     check : refuses an object whose fields do not fit each other, by FieldError.
+    work : of making and checking an object of some fields: see `limits`.
     state, make : what is written of an object, and the object made of it, where these are not the
         attributes.
     """
@@ -51,6 +53,7 @@ class Schema:
     check: Callable[[Any], None] | None = None
     state: Callable[[Any], dict[str, Any]] | None = None
     make: Callable[[dict[str, Any]], Any] | None = None
+    work: Callable[[dict[str, Any]], int] | None = None
 
     @cached_property
     def defaults(self) -> dict[str, Any]:
@@ -97,6 +100,8 @@ class Writer:
         # Written objects are kept alive, so that no id is reused.
         self._array_numbers: dict[int, tuple[int, Any]] = {}
         self._object_numbers: dict[int, tuple[int, Any]] = {}
+        # What could not be loaded is not saved.
+        self._limits = Limits(0)
 
     def document(self, value: Any, where: str) -> dict[str, Any]:
         """The model as JSON; its last object is the model itself."""
@@ -124,6 +129,9 @@ class Writer:
         self.objects.append(node)
         self._object_numbers[id(value)] = number, value
         return number
+
+    def pad(self, size: int, where: str) -> None:
+        self._limits.pad(size, where)
 
     def function(self, value: Any, where: str) -> str:
         if not inspect.isfunction(value) or "<" in value.__qualname__:
@@ -161,6 +169,11 @@ class Writer:
                 node[name] = kind.write(item, self, f"{where}.{name}")
             except FieldError as problem:
                 raise ValueError(f"The model cannot be saved: {problem}.") from None
+        if known.work is not None:
+            try:
+                self._limits.work(known.work(state))
+            except FieldError as problem:
+                raise ValueError(f"The model cannot be saved: {problem}.") from None
         return [named, node]
 
 
@@ -191,23 +204,34 @@ class Reader:
             raise FieldError("the model must be a list of objects and a list of arrays")
         self._arrays = _arrays(described, numbers)
         self._objects: list[Any] = []
+        self._limits = Limits(len(numbers))
+        # Of each object, and of the one that is being made.
+        self._parts: list[Parts] = []
+        self._own = Parts()
 
     def model(self) -> Any:
         """The last object, for which all others are made."""
         if not self._nodes:
             raise FieldError("the model holds no object")
         for number, node in enumerate(self._nodes):
+            self._own = Parts()
             self._objects.append(self._made(node, number))
+            self._parts.append(self._own)
         return self._objects[-1]
 
     def array(self, value: Any) -> Any:
         if type(value) is not int or not 0 <= value < len(self._arrays):
             return None
+        self._limits.work(self._arrays[value].nbytes)
         return self._arrays[value]
+
+    def pad(self, size: int, where: str) -> None:
+        self._limits.pad(size, where)
 
     def object(self, value: Any, where: str) -> Any:
         if type(value) is not int or not 0 <= value < len(self._objects):
             raise FieldError(f"{where} must be the number of an object before it")
+        self._own.add(self._parts[value], where)
         return self._objects[value]
 
     def function(self, value: Any, where: str) -> Any:
@@ -251,6 +275,8 @@ class Reader:
                         f"{where} has {size} for {letter!r} where others have {sizes[letter]}"
                     )
         _complete(known, values, own)
+        if known.work is not None:
+            self._limits.work(known.work(values))
         made = _object(known, values)
         if known.check is not None:
             known.check(made)

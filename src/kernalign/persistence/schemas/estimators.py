@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from kernalign.estimators.stability import Stability
 from kernalign.kernels import LearnedKernel
 from kernalign.learners import Learner
 from kernalign.machines.calibration import TemperatureCalibration
-from kernalign.machines.model import Model, RowsModel
+from kernalign.machines.model import KernelModel, Model, PairwiseModel, RowsModel
 from kernalign.persistence.kinds import (
     ANY_NUMBER,
     COUNT,
@@ -51,12 +52,16 @@ from kernalign.persistence.kinds import (
     Text,
     optional,
 )
+from kernalign.persistence.limits import PREDICTED_TERM, PREDICTION
 from kernalign.persistence.schema import schema
 from kernalign.persistence.schemas.certainty import check_certainty
-from kernalign.persistence.schemas.kernels import COLUMNS
+from kernalign.persistence.schemas.kernels import COLUMNS, terms
 from kernalign.persistence.schemas.learners import RECORDS
 from kernalign.persistence.values import NAMES, ByColumn, ClassWeights, Labels, Plain, Seed
 from kernalign.tables.columns import Columns
+
+#: Numbers of the rows on which a model is checked, for all its kernels together.
+LARGEST_CHECK = 2**20
 
 
 def _parameters_only(cls: type, fields: dict[str, Kind], **fixed: Any) -> None:
@@ -182,7 +187,7 @@ def _check_rows(estimator: Any) -> None:
 
 def _outputs(estimator: Any) -> Any:
     """What the model says of a row of zeros, which must be a finite number."""
-    model, name = estimator.model_, type(estimator).__name__
+    model, name = _thinned(estimator.model_), type(estimator).__name__
     try:
         with np.errstate(all="ignore"):
             found = model.outputs(np.zeros((1, len(model.seen.spread))))
@@ -192,6 +197,24 @@ def _outputs(estimator: Any) -> Any:
     if not np.isfinite(found).all():
         raise FieldError(f"{name}.model_ must give a finite number for a row of zeros")
     return found
+
+
+def _thinned(model: Model) -> Model:
+    """The model on its first rows only: a large one would take long, and much memory."""
+    if not isinstance(model, RowsModel):
+        return model
+    number = max(1, LARGEST_CHECK // (terms(model.kernel) + 1) // (model.rows.shape[1] + 2))
+    index = None if model.index is None else model.index[:number]
+    kept: dict[str, Any] = {"rows": model.rows[:number], "index": index}
+    if isinstance(model, KernelModel | PairwiseModel):
+        kept["coefficients"] = model.coefficients[:number]
+    return replace(model, **kept)
+
+
+def _work(values: dict[str, Any]) -> int:
+    if "model_" not in values:
+        return 0
+    return PREDICTION + PREDICTED_TERM * terms(values["kernel_"])
 
 
 def _check_classifier(estimator: KernelClassifier) -> None:
@@ -223,9 +246,7 @@ def _check_regressor(estimator: KernelRegressor) -> None:
 def _check_features(estimator: KernelFeatures) -> None:
     _check_rows(estimator)
     if hasattr(estimator, "model_"):
-        found = _outputs(estimator)
-        if found.shape != (1, len(estimator.model_.rows)):
-            raise FieldError("KernelFeatures.model_ must have as many outputs as rows")
+        _outputs(estimator)
 
 
 schema(
@@ -239,6 +260,7 @@ schema(
         "scores_": Object(Scores),
     },
     check=_check_classifier,
+    work=_work,
 )
 schema(
     KernelRegressor,
@@ -249,6 +271,7 @@ schema(
         "certainty_": Object(Certainty),
     },
     check=_check_regressor,
+    work=_work,
 )
 schema(
     KernelFeatures,
@@ -261,4 +284,5 @@ schema(
         "model_": Object(RowsModel),
     },
     check=_check_features,
+    work=_work,
 )

@@ -37,7 +37,6 @@ from kernalign.persistence.kinds import (
     Array,
     Either,
     FieldError,
-    Function,
     ListOf,
     Maybe,
     Number,
@@ -45,7 +44,7 @@ from kernalign.persistence.kinds import (
     optional,
 )
 from kernalign.persistence.schema import schema, schema_of
-from kernalign.persistence.values import Mask, Slice
+from kernalign.persistence.values import Function, Mask, Slice
 
 #: Columns by position or name, as given by the user; positions only once a family is fitted.
 COLUMNS = optional(
@@ -56,11 +55,11 @@ BOUNDS = optional(ListOf(NUMBER, as_tuple=True, least=2, most=2))
 DEGREE = Number(1, 1000, whole=True)
 SPREAD = Maybe(Array("own", low=np.nextafter(0, 1)))
 UNITS = Maybe(Object(Units))
-MEMBERS = ListOf(Object(FamilyMember), most=100_000)
+MEMBERS = ListOf(Object(FamilyMember))
 #: Kernels in kernels in kernels, at most.
 DEEPEST = 8
 #: Terms of a kernel, those of its parts included.
-MOST_TERMS = 100_000
+MOST_TERMS = 10_000
 
 
 def _check_units(units: Units) -> None:
@@ -147,17 +146,30 @@ def _check_sum(kernel: LearnedKernel) -> None:
 schema(LearnedKernel, {"kernels": MEMBERS, "weights": Array("t", low=0.0)}, check=_check_sum)
 
 
-def check_kernel(kernel: LearnedKernel, d: int) -> None:
-    """Refuse a kernel that is not one of rows with d columns."""
+def terms(kernel: LearnedKernel) -> int:
+    """The number of kernels of a sum, those of its parts included."""
     left = [MOST_TERMS]
     for member in kernel.kernels:
-        _check_member(member, d, 0, left)
+        _count(member, 0, left)
+    return MOST_TERMS - left[0]
 
 
-def _check_member(member: FamilyMember, d: int, depth: int, left: list[int]) -> None:
+def _count(member: FamilyMember, depth: int, left: list[int]) -> None:
     left[0] -= 1
     if depth > DEEPEST or left[0] < 0:
         raise FieldError(f"a kernel must be a sum of at most {MOST_TERMS} kernels")
+    if isinstance(member.family, PowerOfSum):
+        for part in member.family.kernels:
+            _count(part, depth + 1, left)
+
+
+def check_kernel(kernel: LearnedKernel, d: int) -> None:
+    """Refuse a kernel that is not one of rows with d columns."""
+    for member in kernel.kernels:
+        _check_member(member, d)
+
+
+def _check_member(member: FamilyMember, d: int) -> None:
     family, sigma = member.family, member.sigma
     name = type(family).__name__
     own = _own_columns(family, d, name)
@@ -176,7 +188,7 @@ def _check_member(member: FamilyMember, d: int, depth: int, left: list[int]) -> 
         raise FieldError("a Gram matrix must be one of a single column of row numbers")
     if isinstance(family, PowerOfSum):
         for part in family.kernels:
-            _check_member(part, d, depth + 1, left)
+            _check_member(part, d)
 
 
 def _check_range(family: Family, sigma: Any, name: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kernalign.estimators.response import CURVES, Response, Responses
@@ -33,8 +35,9 @@ from kernalign.persistence.kinds import (
     Text,
     optional,
 )
+from kernalign.persistence.limits import TERM
 from kernalign.persistence.schema import schema
-from kernalign.persistence.schemas.kernels import check_kernel
+from kernalign.persistence.schemas.kernels import check_kernel, terms
 
 schema(Seen, {"n_rows": SIZE, "spread": Array("d", low=0.0)})
 schema(
@@ -50,6 +53,10 @@ ON_ROWS: dict[str, Kind] = {
 }
 #: One output without an axis, or several.
 LINEAR: dict[str, Kind] = {"coefficients": Array("m", "m c"), "intercept": Array("", "c")}
+
+
+def _work(values: dict[str, Any]) -> int:
+    return TERM * terms(values["kernel"])
 
 
 def _check_rows(model: RowsModel) -> None:
@@ -69,8 +76,8 @@ def _check_pairs(model: PairwiseModel) -> None:
         raise FieldError(f"PairwiseModel.coefficients must be of every pair of {k} classes")
 
 
-schema(KernelModel, {**ON_ROWS, **LINEAR}, check=_check_rows)
-schema(KernelValues, ON_ROWS, check=_check_rows)
+schema(KernelModel, {**ON_ROWS, **LINEAR}, check=_check_rows, work=_work)
+schema(KernelValues, ON_ROWS, check=_check_rows, work=_work)
 schema(
     PairwiseModel,
     {
@@ -80,6 +87,7 @@ schema(
         "n_classes": Number(3, 10_000, whole=True),
     },
     check=_check_pairs,
+    work=_work,
 )
 
 
@@ -123,6 +131,7 @@ schema(
     FeatureModel,
     {**ON_KERNEL, "features": Object(ExplicitMap), **LINEAR},
     check=_check_features,
+    work=lambda values: _work(values) + TERM * terms(values["features"].kernel),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -34,6 +35,7 @@ from kernalign.persistence.kinds import (
     Object,
     Text,
 )
+from kernalign.persistence.limits import FITTED_COLUMN, FITTED_STEP
 from kernalign.persistence.schema import schema
 from kernalign.persistence.schemas.kernels import COLUMNS
 from kernalign.persistence.values import NAMES
@@ -55,8 +57,21 @@ ENDS = (KernelClassifier, KernelRegressor, LogisticRegression, Ridge, LinearRegr
 NAMED_STEP = Either(Text("passthrough"), Object(*TRANSFORMERS, *ENDS))
 
 
+#: Columns that a ColumnTransformer may take, and give.
+MOST_COLUMNS = 100_000
+#: Input and output columns of steps that were read.
+_KNOWN: WeakKeyDictionary[Any, tuple[int | None, int | None]] = WeakKeyDictionary()
+
+
 def _widths(step: Any) -> tuple[int | None, int | None]:
     """Number of input and output columns of a fitted step; None if unknown."""
+    # Counted once: many pipelines of a file may hold the same step.
+    if step not in _KNOWN:
+        _KNOWN[step] = _counted(step)
+    return _KNOWN[step]
+
+
+def _counted(step: Any) -> tuple[int | None, int | None]:
     if isinstance(step, Pipeline):
         known = [_widths(s) for _, s in step.steps if s != "passthrough"]
         return (known[0][0], known[-1][1]) if known else (None, None)
@@ -148,28 +163,51 @@ def _columns_state(value: ColumnTransformer) -> dict[str, Any]:
 
 
 def _column_transformer(values: dict[str, Any]) -> ColumnTransformer:
-    parts = [values[name] for name in ("names", "steps", "columns", "widths")]
-    if len({len(part) for part in parts}) != 1 or len(set(values["names"])) != len(values["names"]):
-        raise FieldError("ColumnTransformer must have a name and columns for each step")
-    entries = list(zip(*parts, strict=True))
-    stands = [(n, s if isinstance(s, str) else _Stand(w), c) for n, s, c, w in entries]
-    made = ColumnTransformer(stands, remainder=values["remainder"], verbose_feature_names_out=False)
-    names = values.get("feature_names_in_")
+    entries, names = _entries(values), values.get("feature_names_in_")
     try:
+        _check_columns(entries, values["n_features"], names)
+        stands = [(n, s if isinstance(s, str) else _Stand(w), c) for n, s, c, w in entries]
+        made = ColumnTransformer(
+            stands, remainder=values["remainder"], verbose_feature_names_out=False
+        )
         made.fit(_empty_rows(values["n_features"], names))
+    except FieldError:
+        raise
     except (ValueError, TypeError, KeyError, IndexError) as problem:
         raise FieldError(f"ColumnTransformer is not complete: {problem}") from None
     steps = {n: s for n, s, _, _ in entries if not isinstance(s, str)}
-    for name, _, columns in made.transformers_:
-        if name in steps:
-            own = len(np.arange(values["n_features"])[_positions(columns, names)])
-            wide = made.output_indices_[name]
-            if _widths(steps[name]) != (own, wide.stop - wide.start):
-                raise FieldError(f"ColumnTransformer.{name} must take {own} columns")
     made.transformers_ = [(n, steps.get(n, s), c) for n, s, c in made.transformers_]
     made.transformers = [(n, s, c) for n, s, c, _ in entries]
     made.verbose_feature_names_out = values["verbose_feature_names_out"]
     return made
+
+
+def _entries(values: dict[str, Any]) -> list[tuple[str, Any, Any, int]]:
+    """Name, step, columns and width of each part."""
+    parts = [values[name] for name in ("names", "steps", "columns", "widths")]
+    if len({len(part) for part in parts}) != 1 or len(set(values["names"])) != len(values["names"]):
+        raise FieldError("ColumnTransformer must have a name and columns for each step")
+    return list(zip(*parts, strict=True))
+
+
+def _check_columns(entries: list[tuple[str, Any, Any, int]], number: int, names: Any) -> None:
+    """Check that each part takes its columns and gives as many as it says, together not too many.
+
+    Before the fit: the width of a part is what its placeholder allocates.
+    """
+    total = number
+    for name, step, columns, width in entries:
+        own = len(np.arange(number)[_positions(columns, names)])
+        if not isinstance(step, str) and _widths(step) != (own, width):
+            raise FieldError(f"ColumnTransformer.{name} must take {own} columns")
+        total += max(own, width)
+    if total > MOST_COLUMNS:
+        raise FieldError(f"ColumnTransformer must have at most {MOST_COLUMNS} columns")
+
+
+def _work(values: dict[str, Any]) -> int:
+    parts = len(values["names"])
+    return FITTED_STEP * (20 + parts) + FITTED_COLUMN * values["n_features"] * (1 + parts // 10)
 
 
 def _positions(columns: Any, names: Any) -> Any:
@@ -199,9 +237,10 @@ schema(
         "widths": ListOf(SIZE),
         "remainder": Text("drop", "passthrough"),
         "verbose_feature_names_out": FLAG,
-        "n_features": Number(1, 10**6, whole=True),
+        "n_features": Number(1, MOST_COLUMNS, whole=True),
         "feature_names_in_": Maybe(NAMES),
     },
     state=_columns_state,
     make=_column_transformer,
+    work=_work,
 )

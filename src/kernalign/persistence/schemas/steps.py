@@ -41,6 +41,7 @@ from kernalign.persistence.kinds import (
     Text,
     optional,
 )
+from kernalign.persistence.limits import ENCODED_COLUMN, FITTED_COLUMN, FITTED_STEP
 from kernalign.persistence.schema import schema
 from kernalign.persistence.values import NAMES, Labels
 
@@ -114,7 +115,13 @@ def _by_refit(
             found["feature_names_in_"] = value.feature_names_in_
         return found
 
-    schema(cls, {**fields, "feature_names_in_": Maybe(NAMES)}, state=seen, make=checked)
+    def work(values: dict[str, Any]) -> int:
+        if "categories" in fields:
+            return FITTED_STEP + ENCODED_COLUMN * len(values["categories"])
+        return FITTED_STEP + FITTED_COLUMN * len(values["statistics"])
+
+    named = {**fields, "feature_names_in_": Maybe(NAMES)}
+    schema(cls, named, state=seen, make=checked, work=work)
 
 
 def _imputer_state(imputer: SimpleImputer) -> dict[str, Any]:
