@@ -12,6 +12,8 @@ from kernalign._warnings import (
 from kernalign.criteria import alignment, centered_alignment
 from kernalign.estimators import (
     AlignmentTest,
+    IncrementalClassifier,
+    IncrementalRegressor,
     KernelClassifier,
     KernelFeatures,
     KernelRegressor,
@@ -72,6 +74,8 @@ __all__ = [
     "Gaussian",
     "GaussianMetric",
     "GramMatrix",
+    "IncrementalClassifier",
+    "IncrementalRegressor",
     "KernelClassifier",
     "KernelFeatures",
     "KernelRegressor",

@@ -8,6 +8,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from kernalign import (
     AlignmentWarning,
     ContinuousAlignment,
+    IncrementalClassifier,
+    IncrementalRegressor,
     KernelClassifier,
     KernelFeatures,
     KernelRegressor,
@@ -21,6 +23,8 @@ ESTIMATORS = [
     KernelRegressor(),
     KernelRegressor(ContinuousAlignment(), machine="svr"),
     KernelFeatures(),
+    IncrementalClassifier(),
+    IncrementalRegressor(),
     KernelFeatures(output="gram"),
     # One of each class: options of a learner do not change its contract.
     *{type(learner): learner for learner in reversed(LEARNERS)}.values(),
