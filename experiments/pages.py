@@ -67,6 +67,7 @@ def judge_all(rows: Sequence[Row]) -> list[Judged]:
 def readings_table(judged: Sequence[Judged]) -> Table:
     """How many statements each reading of the whole paper reproduces; the best one first."""
     shared = [one for one in judged if all(v.verdict != NO_DATA for v in one.verdicts)]
+    missing = len(shared) < len(judged)
     body = []
     for k, reading in enumerate(readings()):
         every = Counter(one.verdicts[k].verdict for one in judged)
@@ -74,16 +75,17 @@ def readings_table(judged: Sequence[Judged]) -> Table:
         counts = [found[REPRODUCED], found[NOT], found[UNCLEAR]]
         body.append((found[REPRODUCED] - found[NOT], [
             name_of(reading), *map(str, counts),
-            *(str(every[v]) for v in (REPRODUCED, NOT, UNCLEAR, NO_DATA)),
+            *(str(every[v]) for v in (REPRODUCED, NOT, UNCLEAR, NO_DATA) if missing),
         ]))  # fmt: skip
     body.sort(key=lambda pair: -pair[0])
     header = ["reading", "reproduced", "not", "unclear"]
-    header += [f"all: {word}" for word in ("reproduced", "not", "unclear", "no data")]
-    note = (
-        f"The first three columns count the {len(shared)} statements that have data in every "
-        "reading; they order the table. The others count all statements. Readings differ in other "
-        "numbers of repeats too, and fewer repeats leave more unclear."
-    )
+    note = "Readings differ in their numbers of repeats, and fewer repeats leave more unclear."
+    if missing:
+        header += [f"all: {word}" for word in ("reproduced", "not", "unclear", "no data")]
+        note = (
+            f"The first three columns count the {len(shared)} statements that have data in every "
+            f"reading; they order the table. The others count all statements. {note}"
+        )
     return Table("Readings of the whole paper", header, [line for _, line in body], note)
 
 

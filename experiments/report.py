@@ -46,7 +46,8 @@ td,th{padding:.2em .6em;text-align:right;white-space:nowrap}
 td:first-child,th:first-child{text-align:left} tr.sum td{background:#f4f4f4}
 .scroll{overflow-x:auto} .note{color:#666;font-size:.85em}
 table.prose td{text-align:left;white-space:normal;vertical-align:top;border-bottom:1px solid #eee}
-table.prose th{text-align:left}
+table.prose th{text-align:left;white-space:normal;vertical-align:bottom}
+table.prose td:nth-child(2){min-width:16em}
 figure{margin:1.2em 0} figure svg{max-width:100%;height:auto}
 figcaption{color:#666;font-size:.85em}
 """
