@@ -28,6 +28,7 @@ def constant_feature(X):
 DATA = {
     "scale 1": lambda X: X,
     "scale 1e-300": lambda X: X * 1e-300,
+    "scale 1e-310, where one over the scale overflows": lambda X: X * 1e-310,
     "scale 1e300": lambda X: X * 1e300,
     "one constant feature": constant_feature,
     "constant feature at 1e300": lambda X: constant_feature(X * 1e300),

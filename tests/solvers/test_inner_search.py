@@ -59,6 +59,15 @@ def line(low, high, points):
     return SearchSpace(scan[0], scan[-1], scan, np.ones(1))
 
 
+@pytest.mark.parametrize("outside", [-np.inf, np.inf, np.nan])
+def test_an_objective_that_is_no_number_between_two_points_of_the_scan(outside):
+    """A warning would be an error: differences of infinite values are not taken."""
+    probe = Function(lambda z: outside if 0.3 < z[0] % 1 < 0.7 else -abs(z[0] - 2.2))
+    found = maximise(FirstProduct(), probe, line(0, 4, 5), starts=[])
+    assert found.value <= 0
+    assert found.value >= -0.2
+
+
 def box(low, high, scan):
     scan = np.asarray(scan, dtype=float)
     p = scan.shape[1]

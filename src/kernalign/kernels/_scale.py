@@ -26,6 +26,13 @@ def in_units(X: Array, scale: Any) -> Array:
         return np.clip(X / scale, -largest, largest)
 
 
+def per_unit(z: Array, scale: Any) -> Array:
+    """z / scale, limited for data so small that it would overflow."""
+    largest = np.finfo(float).max
+    with np.errstate(over="ignore"):
+        return np.clip(z / scale, -largest, largest)
+
+
 def distance_range(
     X: Any,
     rng: np.random.Generator,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from kernalign._typing import Array
+from kernalign.kernels._scale import per_unit
 from kernalign.kernels.base import SearchSpace
 from kernalign.kernels.structure import FeatureFamily
 from kernalign.rows import as_rows
@@ -92,11 +93,10 @@ class Fourier(FeatureFamily):
         return z
 
     def from_search(self, z: Array) -> Array:
-        omega: Array = z / self._feature_scale(z.size)
-        return omega
+        return per_unit(z, self._feature_scale(z.size))
 
     def d_sigma_d_z(self, sigma: Array) -> Array:
-        return 1 / self._feature_scale(sigma.size)
+        return per_unit(np.ones(sigma.size), self._feature_scale(sigma.size))
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
         if X.shape[1] == 1:

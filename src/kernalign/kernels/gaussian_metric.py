@@ -9,7 +9,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._validation import check_count
 from kernalign.kernels._distances import middle
-from kernalign.kernels._scale import distance_range, in_units
+from kernalign.kernels._scale import distance_range, in_units, per_unit
 from kernalign.kernels.base import Family, SearchSpace
 from kernalign.kernels.gaussian import Gaussian
 from kernalign.rows import as_rows
@@ -98,11 +98,11 @@ class GaussianMetric(Family):
 
     def from_search(self, z: Array) -> Array:
         L = self._rows(z)
-        return (L / self._feature_scale(len(L))[:, None]).ravel()
+        return per_unit(L, self._feature_scale(len(L))[:, None]).ravel()
 
     def d_sigma_d_z(self, sigma: Array) -> Array:
         d = len(self._rows(sigma))
-        return np.repeat(1 / self._feature_scale(d), self.rank)
+        return np.repeat(per_unit(np.ones(d), self._feature_scale(d)), self.rank)
 
     def search_space(self, X: Array, rng: np.random.Generator) -> SearchSpace:
         """Random projections that preserve distances, at a few common bandwidths."""
@@ -114,9 +114,11 @@ class GaussianMetric(Family):
         for sigma in np.geomspace(nearest, largest, BANDWIDTHS + 2)[1:-1]:
             for _ in range(DIRECTIONS):
                 Q = np.linalg.qr(rng.normal(size=(d, self.rank)))[0][:, : self.rank]
+                # Q / sigma itself may overflow.
+                scale = (self._feature_scale(d) / sigma)[:, None]
                 L = np.zeros((d, self.rank))
-                L[:, : Q.shape[1]] = Q * np.sqrt(d / Q.shape[1]) / sigma
-                starts.append(self.to_search(L.ravel()))
+                L[:, : Q.shape[1]] = Q * np.sqrt(d / Q.shape[1]) * scale
+                starts.append(L.ravel())
         bound = np.full(d * self.rank, LARGEST)
         scan = np.clip(np.array(starts), -bound, bound)
         return SearchSpace(-bound, bound, scan, np.full(bound.size, 0.3), ordered=False)

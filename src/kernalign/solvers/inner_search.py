@@ -69,13 +69,17 @@ def _scan_and_refine(
     values = np.asarray(objective.value(*probe.scan(points[:, None])), dtype=float)
     values = np.where(np.isfinite(values), values, -np.inf)
     best = Found(points[[int(values.argmax())]], float(values.max()))
+    # Differences of infinite values are not numbers: outside its domain an objective is as bad as
+    # at the worst point.
+    worst = float(values[np.isfinite(values)].min(initial=np.inf))
     for i in _local_maxima(values)[:REFINED]:
         low, high = points[max(i - 1, 0)], points[min(i + 1, points.size - 1)]
         if high <= low:
             continue
 
         def negative(z: float) -> float:
-            return -float(objective.value(*probe.products(np.array([z]))))
+            value = float(objective.value(*probe.products(np.array([z]))))
+            return -value if np.isfinite(value) else -worst
 
         result = minimize_scalar(
             negative,
