@@ -1,5 +1,7 @@
 """Random sequences of calls on one estimator: its state is that of the last fit that succeeded."""
 
+import copy
+import functools
 import pickle
 import tempfile
 import threading
@@ -9,13 +11,43 @@ from pathlib import Path
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from sklearn.base import clone
 
 from kernalign import Gaussian, KernelClassifier, KernelRegressor, UniformWeights, load, save
 from kernalign.learners import Learner
 
 LEARNER = UniformWeights([Gaussian().at(1.0), Gaussian().at(3.0)])
+
+
+PROBE = np.random.default_rng(0).normal(size=(7, 3))
+
+
+def estimator(regression, C=1.0):
+    return (KernelRegressor if regression else KernelClassifier)(LEARNER, C=C, cv=2)
+
+
+def rows(n, regression):
+    """So many rows, and their responses or classes."""
+    X = np.random.default_rng(n).normal(size=(n, 3))
+    return X, (X[:, 0] if regression else np.arange(n) % 2)
+
+
+@functools.cache
+def fitted(n, regression, C):
+    """An estimator that was fitted once, and to nothing else; it is not to be changed."""
+    return estimator(regression, C).fit(*rows(n, regression))
+
+
+@functools.cache
+def predictions(n, regression, C):
+    return fitted(n, regression, C).predict(PROBE)
 
 
 class _Interrupted(UniformWeights):
@@ -33,28 +65,27 @@ class Calls(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.rng = np.random.default_rng(0)
-        self.probe = self.rng.normal(size=(7, 3))
         self.regression = False
-        self.model = KernelClassifier(LEARNER, C=1.0, cv=2)
+        self.model = estimator(self.regression)
         self.expected = None
 
     def data(self, n):
-        X = self.rng.normal(size=(n, 3))
-        return X, (X[:, 0] if self.regression else np.arange(n) % 2)
+        return rows(n, self.regression)
 
-    @precondition(lambda self: self.expected is None)
-    @rule()
-    def become_a_regressor(self):
-        self.regression = True
-        self.model = KernelRegressor(LEARNER, C=1.0, cv=2)
+    @initialize(regression=st.booleans(), n=st.none() | st.integers(6, 30))
+    def begin(self, regression, n):
+        """A regressor or a classifier, with or without a fit behind it."""
+        self.regression = regression
+        self.model = estimator(regression)
+        if n is not None:
+            self.model = copy.deepcopy(fitted(n, regression, 1.0))
+            self.expected = predictions(n, regression, 1.0)
+        self.check()
 
     @rule(n=st.integers(6, 30))
     def fit(self, n):
-        X, y = self.data(n)
-        self.model.fit(X, y)
-        alone = clone(self.model).fit(X, y)
-        self.expected = alone.predict(self.probe)
+        self.model.fit(*self.data(n))
+        self.expected = predictions(n, self.regression, self.model.C)
         self.check()
 
     @rule(kind=st.sampled_from(["nan", "short", "one row", "text", "C"]))
@@ -126,7 +157,7 @@ class Calls(RuleBasedStateMachine):
         found = [None] * 4
 
         def predict(place):
-            found[place] = self.model.predict(self.probe)
+            found[place] = self.model.predict(PROBE)
 
         threads = [threading.Thread(target=predict, args=(i,)) for i in range(4)]
         for thread in threads:
@@ -140,7 +171,7 @@ class Calls(RuleBasedStateMachine):
         if self.expected is None:
             assert not hasattr(self.model, "model_")
         else:
-            np.testing.assert_array_equal(self.model.predict(self.probe), self.expected)
+            np.testing.assert_array_equal(self.model.predict(PROBE), self.expected)
 
 
 def run(examples, *, always_the_same=True):

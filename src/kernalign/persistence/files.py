@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping
@@ -84,7 +85,7 @@ def save(
     model = writer.document(estimator, type(estimator).__name__)
     header = {
         "class": type(estimator).__name__,
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}},
+        "versions": _versions(),
         "feature_names": _feature_names(estimator),
         "notes": dict(notes or {}),
     }
@@ -143,6 +144,12 @@ def read_header(path: str | os.PathLike[str], *, key: bytes | None = None) -> di
     path = Path(path)
     _check_key(key)
     return _checked_header(path, container.read(path, key).header)
+
+
+@functools.cache
+def _versions() -> Mapping[str, str]:
+    """Versions of Python and the libraries, looked up once: it takes longer than a small model."""
+    return {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}}
 
 
 def _check_key(key: Any) -> None:
