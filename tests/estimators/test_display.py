@@ -42,6 +42,12 @@ def test_a_fitted_estimator_tells_what_it_has_learned():
     assert learned[-1] == f"error on held-out rows: {error}"
 
 
+def test_constant_columns_are_counted():
+    X = FRAME.to_numpy().copy()
+    X[:, 2] = 7.0
+    assert "with 3 columns, 1 of them constant" in repr(KernelRegressor(QUICK, C=1.0).fit(X, Y))
+
+
 def test_a_notebook_shows_it_with_names_that_are_escaped():
     reg = KernelRegressor(QUICK, C=1.0).fit(FRAME, Y)
     html = reg._repr_mimebundle_()["text/html"]

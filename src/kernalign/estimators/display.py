@@ -38,7 +38,11 @@ def learned(estimator: Any) -> list[str]:
 def _rows(estimator: Any) -> list[str]:
     d = estimator.n_features_in_
     columns = "column" if d == 1 else "columns"
-    return [f"learned from {estimator.model_.n_rows} rows with {d} {columns}"]
+    spread = estimator.model_.seen.spread
+    # A table has other features than columns.
+    constant = int((spread == 0).sum()) if len(spread) == d else 0
+    note = f", {constant} of them constant" if constant else ""
+    return [f"learned from {estimator.model_.n_rows} rows with {d} {columns}{note}"]
 
 
 def _kernels(estimator: Any) -> list[str]:
