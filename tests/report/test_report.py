@@ -246,6 +246,13 @@ def test_from_the_command_line(tmp_path, capsys):
     assert main([*words[:4], "--row", "99", "-o", str(tmp_path / "r.html")]) == 2
 
 
+def test_too_few_labels(classifier, tmp_path):
+    X, y = problem()
+    with pytest.raises(ValueError, match="as many rows as each other. Got 60 and 10"):
+        write_report(classifier, tmp_path / "x.html", X, y=y[:10])
+    assert not list(tmp_path.iterdir())
+
+
 def test_write_report_is_complete_or_absent(classifier, tmp_path):
     with pytest.raises(ValueError, match="row to explain"):
         write_report(classifier, tmp_path / "r.html", problem()[0], y=problem()[1], row=-1)

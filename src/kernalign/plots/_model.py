@@ -156,6 +156,11 @@ def check_pair(X: Any, y: Any) -> None:
         raise ValueError(
             f"A picture shows one response. Got {np.shape(y)[1]} columns of y: pass one of them."
         )
+    check_lengths(X, y)
+
+
+def check_lengths(X: Any, y: Any) -> None:
+    """X and y with as many rows as each other."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(y):
         raise ValueError(f"X and y must have as many rows as each other. Got {n} and {len(y)}.")

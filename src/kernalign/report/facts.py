@@ -24,7 +24,7 @@ from kernalign.plots import (
     spectrum_info,
 )
 from kernalign.plots._held_out import held_out_probabilities
-from kernalign.plots._model import View, some_rows, view
+from kernalign.plots._model import View, check_lengths, some_rows, view
 from kernalign.plots._rows import rows_at
 from kernalign.plots.coverage import CoverageInfo
 from kernalign.report.comparison import (
@@ -116,6 +116,8 @@ def gather(
             "A report is about a fitted KernelClassifier or KernelRegressor, or a pipeline that "
             f"ends in one. Got {type(seen.estimator or model).__name__}."
         )
+    if X is not None and y is not None:
+        check_lengths(X, y)
     if row is not None and X is not None and not 0 <= row < len(X):
         raise ValueError(f"The row to explain must be from 0 to {len(X) - 1}. Got {row}.")
     facts = _of_model(model, seen, dict(notes or {}))
