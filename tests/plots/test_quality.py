@@ -238,5 +238,18 @@ def test_all_are_drawn(classifier, regressor):
         assert draw(classifier).get_title()
     for draw in (plot_residuals, plot_coverage):
         assert draw(regressor).get_title()
-    assert plot_importance(importance_info(regressor, X, y)).get_xlabel()
-    assert plot_effect(effect_info(classifier, X, 1)).get_xlabel() == "x1"
+    assert plot_importance(regressor, X, y).get_xlabel()
+    assert plot_effect(classifier, X, 1).get_xlabel() == "x1"
+
+
+def test_an_effect_takes_the_name_or_the_position_of_a_column(regressor):
+    X, _, _ = rows()
+    np.testing.assert_array_equal(
+        effect_info(regressor, X, "x1").mean, effect_info(regressor, X, 1).mean
+    )
+    for wrong in ("area", 3, -1, None):
+        with pytest.raises(ValueError, match="a name, or a position from 0 to 2") as refused:
+            plot_effect(regressor, X, wrong)
+        assert repr(wrong) in str(refused.value)
+    with pytest.raises(ValueError, match="without a learned kernel: fit it first"):
+        plot_effect(KernelRegressor(), X, 0)

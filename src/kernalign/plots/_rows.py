@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
+
+from kernalign.tables.problems import listed
 
 
 def rows_at(X: Any, index: Any) -> Any:
@@ -21,6 +24,19 @@ def column_names(X: Any) -> list[str]:
     if hasattr(X, "columns"):
         return [str(name) for name in X.columns]
     return [f"x{k}" for k in range(np.shape(X)[1])]
+
+
+def column_place(X: Any, column: int | str) -> int:
+    """The position of a column that is given by its name or its position."""
+    names = column_names(X)
+    if isinstance(column, str) and names.count(column) == 1:
+        return names.index(column)
+    if isinstance(column, numbers.Integral) and 0 <= column < len(names):
+        return int(column)
+    raise ValueError(
+        f"The column must be a name, or a position from 0 to {len(names) - 1}. Got {column!r}; "
+        f"the columns are {listed(names)}."
+    )
 
 
 def column_values(X: Any, k: int) -> Any:

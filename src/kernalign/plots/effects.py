@@ -11,8 +11,8 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign._warnings import ColumnWarning
 from kernalign.plots._axes import COLOURS, MARKS, axes, plain, shortened
-from kernalign.plots._model import some_rows
-from kernalign.plots._rows import column_names, column_values, rows_at, with_column
+from kernalign.plots._model import some_rows, view
+from kernalign.plots._rows import column_names, column_place, column_values, rows_at, with_column
 
 #: Values of a column that are looked at, rows that predictions are averaged over, and lines.
 VALUES, ROWS, LINES = 15, 100, 4
@@ -36,8 +36,19 @@ class EffectInfo:
     lines: list[str]
 
 
-def effect_info(model: Any, X: Any, column: int, *, max_rows: int = ROWS) -> EffectInfo:
-    """The mean prediction over some rows with one column set to each of its usual values."""
+def effect_info(model: Any, X: Any, column: int | str, *, max_rows: int = ROWS) -> EffectInfo:
+    """The mean prediction over some rows with one column set to each of its usual values.
+
+    Parameters
+    ----------
+    model : fitted KernelClassifier or KernelRegressor, or a pipeline that ends in one
+    X : rows, such as those that it was fitted to
+    column : name of the column, or its position
+    max_rows : rows at most that predictions are averaged over
+    """
+    if not hasattr(view(model).estimator, "predict"):
+        raise ValueError("An effect needs a fitted KernelClassifier or KernelRegressor.")
+    column = column_place(X, column)
     few = rows_at(X, some_rows(len(column_values(X, column)), max_rows))
     values, places, numeric = _looked_at(column_values(X, column))
     n = len(column_values(few, column))
@@ -81,8 +92,21 @@ def _looked_at(values: Any) -> tuple[list[Any], Any, bool]:
     return names[top].tolist(), first[top], False
 
 
-def plot_effect(info: EffectInfo, ax: Any = None, *, target: str = "prediction") -> Any:
-    """Draw mean predictions over the values of the column."""
+def plot_effect(
+    model: Any,
+    X: Any,
+    column: int | str,
+    ax: Any = None,
+    *,
+    target: str = "prediction",
+    max_rows: int = ROWS,
+) -> Any:
+    """Draw mean predictions over the values of a column, given by its name or its position."""
+    return draw_effect(effect_info(model, X, column, max_rows=max_rows), ax, target)
+
+
+def draw_effect(info: EffectInfo, ax: Any, target: str) -> Any:
+    """The picture of an effect that is known."""
     ax = axes(ax, (4.6, 3.2))
     factor = 100.0 if info.lines else 1.0
     places = np.array(info.values, dtype=float) if info.numeric else np.arange(len(info.values))

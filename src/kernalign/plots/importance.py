@@ -156,8 +156,19 @@ def _repeats(test: int, train: int, columns: int) -> int:
     return int(np.clip(VALUES // (test * train * columns), 1, REPEATS))
 
 
-def plot_importance(info: ImportanceInfo, ax: Any = None, *, most: int = 15) -> Any:
-    """Draw the growth of the error for each column with its interval, the largest on top."""
+def plot_importance(
+    model: Any, X: Any, y: Any, ax: Any = None, *, most: int = 15, random_state: int = 0
+) -> Any:
+    """Draw the growth of the error for each column with its interval, the largest on top.
+
+    X, y : the rows and labels that the model was fitted to; it is fitted again without some of
+    them (`importance_info`).
+    """
+    return draw_importance(importance_info(model, X, y, random_state=random_state), ax, most)
+
+
+def draw_importance(info: ImportanceInfo, ax: Any, most: int) -> Any:
+    """The picture of an importance that is known."""
     order = info.order()[:most]
     ax = axes(ax, (6.0, max(2.4, 1.1 + 0.26 * len(order))))
     factor = 100.0 if info.classes else 1.0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from html import escape
 
-from kernalign import plots
 from kernalign.learners import KernelSearch
 from kernalign.plots import EffectInfo
 from kernalign.plots._axes import shortened
+from kernalign.plots.effects import draw_effect
+from kernalign.plots.importance import draw_importance
 from kernalign.report.facts import Facts
 from kernalign.report.html import (
     bar,
@@ -96,7 +97,7 @@ def _drawn(facts: Facts) -> str:
     shown = min(MOST, len(info.names))
     return picture(
         "importance",
-        lambda ax: plots.plot_importance(info, ax=ax, most=MOST),
+        lambda ax: draw_importance(info, ax, MOST),
         f"Growth of the error when a column is shuffled; the largest: {', '.join(top)}",
         f"Bars: growth of the error on {count(info.rows, 'row')}. Lines: 95 % intervals.",
         height=max(2.4, 1.2 + 0.24 * shown),
@@ -115,7 +116,7 @@ def _effect(facts: Facts, place: int) -> str:
     info = facts.effects[place]
     return picture(
         f"effect{place}",
-        lambda ax: plots.plot_effect(info, ax=ax, target=facts.target),
+        lambda ax: draw_effect(info, ax, facts.target),
         f"Mean prediction along {info.name}: {_in_words(info)}",
         f"{info.name}: {_in_words(info)}.",
         height=3.0,
