@@ -353,4 +353,9 @@ def test_what_is_no_estimator_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"save needs a fitted estimator .* Got list"):
         save([1], tmp_path / "m.kern")
     with pytest.raises(ValueError, match="there is no folder"):
-        save(KernelClassifier(), tmp_path / "no" / "m.kern")
+        save(StandardScaler().fit(rows()), tmp_path / "no" / "m.kern")
+    unfitted = r"save needs a fitted estimator .* Got {} that is not fitted"
+    for model in (KernelClassifier(), make_pipeline(StandardScaler(), KernelClassifier())):
+        with pytest.raises(ValueError, match=unfitted.format(type(model).__name__)):
+            save(model, tmp_path / "m.kern")
+    assert not list(tmp_path.iterdir())

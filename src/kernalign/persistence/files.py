@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from kernalign.persistence import container, schemas
 from kernalign.persistence.container import SHORTEST_KEY, ModelFileError
@@ -73,10 +75,12 @@ def save(
     True
     """
     path = Path(path)
-    if not isinstance(estimator, BaseEstimator):
+    fitted = isinstance(estimator, BaseEstimator) and _is_fitted(estimator)
+    if not fitted:
+        state = " that is not fitted" if isinstance(estimator, BaseEstimator) else ""
         raise ValueError(
             "save needs a fitted estimator such as KernelClassifier().fit(X, y). "
-            f"Got {type(estimator).__name__} instead."
+            f"Got {type(estimator).__name__}{state} instead."
         )
     if not path.parent.is_dir():
         raise ValueError(f"{path} cannot be written: there is no folder {path.parent}.")
@@ -150,6 +154,14 @@ def read_header(path: str | os.PathLike[str], *, key: bytes | None = None) -> di
 def _versions() -> Mapping[str, str]:
     """Versions of Python and the libraries, looked up once: it takes longer than a small model."""
     return {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}}
+
+
+def _is_fitted(estimator: BaseEstimator) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
 
 
 def _check_key(key: Any) -> None:
