@@ -533,6 +533,20 @@ def test_text_at_prediction():
         clf.predict(frame.assign(b="red"))
 
 
+def test_text_at_prediction_with_a_model_of_an_array():
+    """The sentence is that of a table in `fit`; numbers written as text stay numbers."""
+    X, y = data()
+    clf = make("classifier").fit(X, y)
+    cells = X.astype(object)
+    cells[3, 1] = "abc"
+    with pytest.raises(ValueError, match=r"Column 'x1' cannot be used: .* row 3 holds 'abc'"):
+        clf.predict(cells)
+    with pytest.raises(ValueError, match="Column 'x0' cannot be used: it holds dates"):
+        clf.predict(np.array([[np.datetime64("2020-01-01"), 1.0, 2.0]], dtype=object))
+    cells[3, 1] = str(X[3, 1])
+    np.testing.assert_array_equal(clf.predict(cells), clf.predict(X))
+
+
 @every_kind
 def test_numbers_as_objects_and_booleans(kind):
     X, y = data()

@@ -191,7 +191,7 @@ INFINITE = [
     Case(
         "a number beyond all doubles",
         frame(a=np.array(replaced(NUMBERS, r2=10**400), dtype=object)),
-        says=("'a'", "infinite", "row 2"),
+        says=("'a'", "too large for a floating-point number", "row 2 holds 1000000"),
     ),
     Case("the largest doubles", frame(a=column([1.7e308, -1.7e308, 1e308])), {"a": "numeric"}),
     Case("the smallest doubles", frame(a=column([5e-324, 0.0, 1e-320])), {"a": "numeric"}),
@@ -293,6 +293,13 @@ CONSTANT = [
 ]
 
 WRITTEN = [
+    Case(
+        "decimal points at predict were commas",
+        frame(a=texts(lambda x: f"{x:.2f} €".replace(".", ","))),
+        {"a": "numeric"},
+        predict=frame(a=["0.13"] * N),
+        says=("'a'", "'0.13'", "a decimal comma, such as 12,50, in the fit"),
+    ),
     Case(
         "decimal commas",
         frame(a=texts(lambda x: f"{x:.2f}".replace(".", ","))),
@@ -494,6 +501,35 @@ DATES = [
         {"a": "datetime"},
     ),
     Case(
+        "slashes at predict were points",
+        frame(a=[f"{1 + i % 28}.3.2020" for i in range(N)]),
+        {"a": "datetime"},
+        predict=frame(a=["02/01/2022"] * N),
+        says=("'a'", "row 0", "'02/01/2022'", "day first, such as 31.12.2020", "year first"),
+    ),
+    Case(
+        "points at predict were slashes",
+        frame(a=[f"3/{1 + i % 28}/2020" for i in range(N)]),
+        {"a": "datetime"},
+        predict=frame(a=["02.01.2022"] * N),
+        says=("'a'", "row 0", "'02.01.2022'", "month first, such as 12/31/2020"),
+    ),
+    Case(
+        "year last at predict was year first",
+        frame(a=[f"2020-03-{1 + i % 28:02d}" for i in range(N)]),
+        {"a": "datetime"},
+        predict=frame(a=["02.01.2022"] * N),
+        says=("'a'", "row 0", "year first, such as 2020-12-31"),
+    ),
+    Case(
+        "year first at predict was day first",
+        pd.DataFrame({"a": [f"{1 + i % 28}.3.2020" for i in range(N)]}),
+        {"a": "datetime"},
+        # The median is the tenth; the fifteenth was a Sunday.
+        first=[5.0, np.sin(2 * np.pi * 6 / 7), np.cos(2 * np.pi * 6 / 7)],
+        predict=pd.DataFrame({"a": ["2020-03-15"] * N}),
+    ),
+    Case(
         "a day that does not exist",
         frame(a=replaced([f"2020-02-{1 + i % 28:02d}" for i in range(N)], r30="2020-02-30")),
         says=("'a'", "row 30", "'2020-02-30'"),
@@ -582,6 +618,8 @@ SHAPES = [
     Case("three dimensions", np.zeros((2, 2, 2)), says=("rows and columns",)),
     Case("a lazy frame", pl.LazyFrame({"a": [1]}), says=("collect",)),
     Case("a sparse column", frame(a=pd.arrays.SparseArray(column([0.0, 1.5]))), {"a": "numeric"}),
+    Case("a number for a column", {"a": 1}, says=("'a'", "list or an array", "Got 1", "[1]")),
+    Case("text for a column", {"a": "abc"}, says=("'a'", "list or an array", "['abc']")),
     Case(
         "a list of dictionaries",
         [{"a": 1.5, "b": "x"}, {"a": 2, "b": "x"}, {"a": 3, "c": 5}],

@@ -27,6 +27,7 @@ from kernalign.rows.table import (
     encoded,
     refuse_not_finite,
     refuse_overflow,
+    refuse_words,
     set_names,
 )
 
@@ -131,6 +132,7 @@ def of_rows(
     if source is None:
         if hasattr(estimator, "columns_"):
             return function(encoded(estimator, X))
+        refuse_words(X)
         refuse_not_finite(X)
         return function(check_rows(estimator, dense(X)))
     source.check_columns(estimator, reset=False)

@@ -14,7 +14,9 @@ from sklearn.utils.validation import _check_feature_names
 from kernalign._memory import working_memory
 from kernalign._typing import Array
 from kernalign.tables import Columns, TableFeatures, is_table
-from kernalign.tables.problems import listed, rows_of
+from kernalign.tables.convert import no_number
+from kernalign.tables.problems import UnusableError, listed, raise_all, rows_of
+from kernalign.tables.reading import read_table
 
 #: Largest difference between two numbers of a column.
 LARGEST_RANGE = 1e300
@@ -145,6 +147,19 @@ def refuse_not_finite(X: Any) -> None:
         "computation. If these cells are missing, pass a table, such as pandas.DataFrame(X): each "
         "column with missing cells then gets an additional feature that marks them."
     )
+
+
+def refuse_words(X: Any) -> None:
+    """Raise an error that names the cells that are no numbers; for a model fitted to an array."""
+    if not is_table(X) or isinstance(X, Mapping):
+        return
+    source = read_table(X)
+    problems = []
+    for name, cells in zip(source.names, source.columns, strict=True):
+        why = cells if isinstance(cells, UnusableError) else no_number(cells)
+        if why is not None:
+            problems.append((name, str(why)))
+    raise_all(problems, len(source.names))
 
 
 def refuse_overflow(rows: Array) -> None:

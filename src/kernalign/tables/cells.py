@@ -107,6 +107,12 @@ def from_objects(name: str, objects: Sequence[Any], kind: str | None = None) -> 
     for code, value in enumerate(values):
         if family(value) in ("complex", "nested", "other"):
             raise _no_cell(value, int(np.argmax(codes == code)), family(value))
+        if kind != "category" and family(value) == "number" and _too_large(value):
+            raise UnusableError(
+                f"row {int(np.argmax(codes == code))} holds {shortened(value)}, which is too large "
+                "for a floating-point number: divide the column by a constant, or make the cell "
+                "missing (None or NaN)."
+            )
     if kind == "category":
         return Cells(name, "category", codes, tuple(map(plain, values)))
     if len(families) > 1:
@@ -166,6 +172,11 @@ def plain(value: Any) -> Any:
         number = to_float(value)
         return int(value) if number.is_integer() else number
     return str(value)
+
+
+def _too_large(value: Any) -> bool:
+    """Whether a finite number has no float."""
+    return bool(np.isinf(to_float(value))) and value != np.inf and value != -np.inf
 
 
 def to_float(value: Any) -> float:

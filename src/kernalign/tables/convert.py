@@ -10,10 +10,12 @@ import numpy as np
 from kernalign._typing import IntArray
 from kernalign.tables import dates, written
 from kernalign.tables.cells import Cells, family, plain, spread, to_float
+from kernalign.tables.dates import DateStyle
 from kernalign.tables.problems import UnusableError, counted, listed, rows_of, shortened
 
 #: A text column with at least this share of numbers is numeric with a few wrong cells.
 NEARLY_ALL = 0.9
+MARKS = {",": "comma, such as 12,50,", ".": "point, such as 12.50,"}
 WHAT = {
     "number": "numbers",
     "datetime": "dates",
@@ -41,9 +43,10 @@ def as_numbers(cells: Cells, decimal: str | None = None, fitting: bool = False) 
         result = _parsed(cells, decimal, fitting)
     infinite = np.isinf(result.values)
     if infinite.any():
+        large = "" if cells.type == "number" else ", or too large for a floating-point number,"
         raise UnusableError(
-            f"it is infinite in {rows_of(infinite)}: replace infinities by numbers, or make them "
-            "missing (None or NaN)."
+            f"it is infinite{large} in {rows_of(infinite)}: replace infinities by numbers, or make "
+            "them missing (None or NaN)."
         )
     return result
 
@@ -56,7 +59,7 @@ def _spread(cells: Cells, values: Any, note: str = "") -> Cells:
 def _parsed(cells: Cells, decimal: str | None, fitting: bool) -> Cells:
     numbers, style = parse(cells, decimal)
     if numbers.bad.any():
-        raise wrong_cell(cells, numbers.bad, fitting)
+        raise wrong_cell(cells, numbers.bad, fitting, decimal)
     words = [shortened(cells.distinct[place]) for place in np.flatnonzero(np.isnan(numbers.values))]
     missing = f"; {listed(words, 3)} as missing" if words else ""
     return _spread(cells, numbers.values, f"{style}{missing}" if style else "")
@@ -77,21 +80,43 @@ def parse(cells: Cells, decimal: str | None = None) -> tuple[written.Numbers, An
     return written.Numbers(values, bad, read.style), read.style if texts else None
 
 
-def wrong_cell(cells: Cells, bad: Any, fitting: bool) -> UnusableError:
-    """The error for cells that are not numbers in a numeric column."""
+def no_number(cells: Cells) -> UnusableError | None:
+    """Why a column cannot be an array of numbers; None if it can."""
+    if not cells.coded:
+        usable = cells.type == "number"
+        held = f"it holds {WHAT[cells.type]}, and numbers are needed."
+        return None if usable else UnusableError(held)
+    bad = np.array([not _is_float(value) for value in cells.distinct], dtype=bool)
+    return wrong_cell(cells, bad, fitting=False) if bad.any() else None
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def wrong_cell(cells: Cells, bad: Any, fitting: bool, decimal: str | None = None) -> UnusableError:
+    """The error for cells that are not numbers in a numeric column.
+
+    decimal : the decimal mark that numbers must have, because they had it in the fit.
+    """
+    style = f" Numbers had a decimal {MARKS[decimal]} in the fit." if decimal else ""
     as_categories = f", or use it as categories: kinds={{{cells.name!r}: 'categorical'}}"
     mask = spread(cells.values, bad, False).astype(bool)
     wrong, present = int(mask.sum()), int((cells.values >= 0).sum())
     if 2 * wrong >= present:
         todo = f": convert it{as_categories}" if fitting else ""
-        return UnusableError(f"it holds {types_held(cells)}, and numbers are needed{todo}.")
+        return UnusableError(f"it holds {types_held(cells)}, and numbers are needed{todo}.{style}")
     row = int(np.argmax(mask))
     value = shortened(cells.distinct[cells.values[row]])
     others = f" (and {counted(wrong - 1, 'more cell')})" if wrong > 1 else ""
     missing = "make the cell missing (None or NaN)"
     todo = f", {missing}{as_categories}" if fitting else f", or {missing}"
     return UnusableError(
-        f"it holds numbers, but row {row} holds {value}{others}: write a number there{todo}."
+        f"it holds numbers, but row {row} holds {value}{others}: write a number there{todo}.{style}"
     )
 
 
@@ -116,23 +141,26 @@ def number_share(cells: Cells, bad: Any, values: Any) -> float:
     return good / max(good + int(counts[bad].sum()), 1)
 
 
-def as_dates(cells: Cells, order: str | None = None) -> tuple[Cells, str]:
-    """The cells as dates, and the order of day and month in text; or UnusableError."""
+def as_dates(cells: Cells, style: DateStyle | None = None) -> tuple[Cells, DateStyle]:
+    """The cells as dates, and how they are written in text; or UnusableError.
+
+    style : how they were written in the fit.
+    """
     if cells.type == "datetime":
-        return cells, order or "ymd"
+        return cells, style or DateStyle()
     if cells.type in ("number", "time") and cells.missing.all():
         nothing = np.full(len(cells.values), np.datetime64("NaT", "us"))
-        return Cells(cells.name, "datetime", nothing), order or "ymd"
+        return Cells(cells.name, "datetime", nothing), style or DateStyle()
     texts = cells.type in ("text", "category", "mixed")
     if not texts or not all(isinstance(value, str) for value in cells.distinct):
         raise UnusableError(f"it holds {WHAT[cells.type]}, and dates are needed.")
     try:
-        moments, order = dates.read_dates(cells.distinct, order)
+        moments, style = dates.read_dates(cells.distinct, style)
     except dates.DateError as problem:
         raise problem.in_row(cells.first_row(problem.place)) from None
     values = spread(cells.values, moments, np.datetime64("NaT", "us"))
-    note = f"dates stored as text, {dates.ORDERS[order]}"
-    return Cells(cells.name, "datetime", values, note=note), order
+    note = f"dates stored as text, {dates.ORDERS[style.order]}"
+    return Cells(cells.name, "datetime", values, note=note), style
 
 
 def as_categories(cells: Cells) -> tuple[IntArray, tuple[Any, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,28 @@ _YEAR_LAST = re.compile(
 )
 #: Orders of day and month in a text.
 ORDERS = {"ymd": "year first", "dmy": "day first", "mdy": "month first"}
+#: Separators of day, month and year.
+MARKS = "-./"
+
+
+@dataclass(frozen=True)
+class DateStyle:
+    """How the dates of a column are written as text.
+
+    order : one of ORDERS.
+    marks : separators of the dates whose year comes last, in the order of MARKS.
+    """
+
+    order: str = "ymd"
+    marks: str = ""
+
+    def __str__(self) -> str:
+        if self.order == "ymd":
+            return "year first, such as 2020-12-31"
+        mark = self.marks[:1]
+        parts = ("31", "12", "2020") if self.order == "dmy" else ("12", "31", "2020")
+        return f"{ORDERS[self.order]}, such as {mark.join(parts)}"
+
 
 #: A period is encoded if the column covers it twice and has at least this many phases of it.
 LEAST_PHASES = 3
@@ -46,33 +69,42 @@ def _match_last(text: str) -> re.Match[str] | None:
     return _YEAR_LAST.fullmatch(text.strip())
 
 
-def read_dates(texts: Sequence[str], order: str | None = None) -> tuple[Moments, str]:
-    """Local dates and times of distinct texts, and the order of day and month.
+def read_dates(texts: Sequence[str], style: DateStyle | None = None) -> tuple[Moments, DateStyle]:
+    """Local dates and times of distinct texts, and how they are written.
 
     If the year comes last with a point as separator, the day comes first. Otherwise it is the order
-    in which every text is a date; if both are possible, the month comes first, as in the USA.
+    in which every text is a date; if both are possible, the month comes first, as in the USA. A
+    date in another order is refused. With a style, which is that of the fit, other separators than
+    its own are refused too, because they can mean another order; the year may come first.
     """
     matches = [_match(text) for text in texts]
-    order = order or _order([match for match in matches if match is not None])
+    known = style is not None
+    style = style or _style([match for match in matches if match is not None])
     moments = np.full(len(texts), np.datetime64("NaT", "us"), dtype="datetime64[us]")
     for place, (text, match) in enumerate(zip(texts, matches, strict=True)):
         if match is None:
             continue
         try:
-            moments[place] = np.datetime64(_iso(match, order), "us")
+            moments[place] = np.datetime64(_iso(match, style, known), "us")
         except ValueError:
-            raise DateError(place, text) from None
-    return moments, order
+            raise DateError(place, text, style if known else None) from None
+    return moments, style
 
 
 class DateError(Exception):
-    """The text at this place of the list is not a date."""
+    """The text at this place of the list is not a date, or not one in the style of the fit."""
 
-    def __init__(self, place: int, text: str) -> None:
+    def __init__(self, place: int, text: str, style: DateStyle | None) -> None:
         super().__init__(place, text)
-        self.place, self.text = place, text
+        self.place, self.text, self.style = place, text, style
 
     def in_row(self, row: int) -> UnusableError:
+        if self.style is not None:
+            iso = "" if self.style.order == "ymd" else ", or with the year first (2020-12-31)"
+            return UnusableError(
+                f"row {row} holds {shortened(self.text)}, and the dates of the fit were written "
+                f"{self.style}: write it like that{iso}."
+            )
         return UnusableError(
             f"row {row} holds {shortened(self.text)}, which is not a date: correct it, or make it "
             "missing (None or NaN)."
@@ -91,8 +123,15 @@ def _match(text: str) -> re.Match[str] | None:
     )
 
 
+def _style(matches: list[re.Match[str]]) -> DateStyle:
+    """The style of most texts; the other texts are then not dates."""
+    order = _order(matches)
+    held = {m["s"] for m in matches if m.re is _YEAR_LAST} if order != "ymd" else set()
+    return DateStyle(order, "".join(mark for mark in MARKS if mark in held))
+
+
 def _order(matches: list[re.Match[str]]) -> str:
-    """The order of most texts; the other texts are then not dates."""
+    """The order of most texts."""
     last = [m for m in matches if m.re is _YEAR_LAST]
     if 2 * len(last) < len(matches) or not last:
         return "ymd"
@@ -102,11 +141,17 @@ def _order(matches: list[re.Match[str]]) -> str:
     return "mdy"
 
 
-def _iso(match: re.Match[str], order: str) -> str:
-    """The date in ISO 8601; ValueError if it has another order."""
-    if match.re not in (_YEAR_FIRST, _YEAR_LAST) or (match.re is _YEAR_FIRST) != (order == "ymd"):
-        raise ValueError(order)
-    month, day = (match["b"], match["a"]) if order == "dmy" else (match["a"], match["b"])
+def _iso(match: re.Match[str], style: DateStyle, or_iso: bool) -> str:
+    """The date in ISO 8601; ValueError if it has another style, and is not year first `or_iso`."""
+    year_first = match.re is _YEAR_FIRST
+    if year_first:
+        fits = or_iso or style.order == "ymd"
+    else:
+        fits = match.re is _YEAR_LAST and match["s"] in style.marks
+    if not fits:
+        raise ValueError(style)
+    day_first = style.order == "dmy" and not year_first
+    month, day = (match["b"], match["a"]) if day_first else (match["a"], match["b"])
     hour = int(match["hour"] or 0)
     if match["half"]:
         hour = hour % 12 + 12 * (match["half"] in "pP")

@@ -10,7 +10,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.tables.cells import DAY, Cells, family, spread
 from kernalign.tables.convert import WHAT, as_categories, as_dates, as_numbers
-from kernalign.tables.dates import phases, shown_periods
+from kernalign.tables.dates import DateStyle, phases, shown_periods
 from kernalign.tables.problems import UnusableError, shortened
 
 #: Interquartile range of a normal distribution with standard deviation 1.
@@ -170,7 +170,7 @@ class CategoryEncoder:
 class DateEncoder:
     """Encode a date as days since the median date, sine and cosine of periods, and an indicator.
 
-    order : the order of day and month in text.
+    style : how the dates are written in text.
     """
 
     median: int
@@ -178,10 +178,10 @@ class DateEncoder:
     periods: tuple[str, ...]
     has_value: bool
     has_missing: bool
-    order: str = "ymd"
+    style: DateStyle
 
     @classmethod
-    def learned(cls, cells: Cells, order: str = "ymd") -> DateEncoder:
+    def learned(cls, cells: Cells, style: DateStyle) -> DateEncoder:
         """Learn the median date, the scale, and the periods that the dates cover."""
         empty = cells.missing
         moments = np.sort(cells.values[~empty])
@@ -192,7 +192,7 @@ class DateEncoder:
             periods=shown_periods(moments),
             has_value=bool(moments[0] < moments[-1]),
             has_missing=bool(empty.any()),
-            order=order,
+            style=style,
         )
 
     def features(self, column: str) -> list[Feature]:
@@ -206,7 +206,7 @@ class DateEncoder:
         return [*([trend] if self.has_value else []), *waves, *indicator]
 
     def encode(self, cells: Cells) -> Block:
-        moments = as_dates(cells, self.order)[0].values
+        moments = as_dates(cells, self.style)[0].values
         empty = np.isnat(moments)
         parts = [_days_since(moments, self.median)] if self.has_value else []
         for period in self.periods:

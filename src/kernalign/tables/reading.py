@@ -13,7 +13,7 @@ from scipy import sparse
 
 from kernalign.tables.cells import DAY, Cells, coded, from_objects, is_missing, plain
 from kernalign.tables.cells import without_missing as drop_missing
-from kernalign.tables.problems import UnusableError
+from kernalign.tables.problems import UnusableError, shortened
 
 SKIPPED = UnusableError("it was not read.")
 
@@ -95,12 +95,26 @@ def _read_frame(X: Any, skip: Collection[str]) -> Source:
 
 def _read_mapping(X: Mapping[Any, Any]) -> Source:
     names = [str(name) for name in X]
+    for name, column in zip(names, X.values(), strict=True):
+        if isinstance(column, str | bytes) or not _has_cells(column):
+            raise ValueError(
+                f"Column {name!r} must be a list or an array with one cell per row. Got "
+                f"{shortened(column)}: write [{shortened(column)}] if the table has one row."
+            )
     lengths = {name: len(column) for name, column in zip(names, X.values(), strict=True)}
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:6])
         raise ValueError(f"All columns must have the same number of rows. Got {shown}.")
     columns = [_checked(read_column, n, c) for n, c in zip(names, X.values(), strict=True)]
     return _source(names, columns, next(iter(lengths.values()), 0), named=True)
+
+
+def _has_cells(column: Any) -> bool:
+    try:
+        len(column)
+    except TypeError:
+        return False
+    return True
 
 
 def _read_array(X: Any) -> Source:

@@ -185,10 +185,10 @@ def _categorical(cells: Cells, kind: str = "categorical", why: str = "") -> Colu
 
 
 def _dated(cells: Cells) -> Column:
-    moments, order = as_dates(cells)
+    moments, style = as_dates(cells)
     if moments.missing.all():
         return _column(cells, "empty", "all cells are missing")
-    encoder = DateEncoder.learned(moments, order)
+    encoder = DateEncoder.learned(moments, style)
     if not encoder.has_value and not encoder.has_missing:
         return _column(cells, "constant", "it has one value")
     periods = f"a trend and its {' and '.join(encoder.periods)}" if encoder.periods else "a trend"

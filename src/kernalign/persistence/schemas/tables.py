@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from kernalign.persistence.kinds import (
     FLAG,
     INTEGER,
@@ -19,7 +21,7 @@ from kernalign.persistence.kinds import (
 )
 from kernalign.persistence.schema import schema
 from kernalign.tables.columns import Columns
-from kernalign.tables.dates import PERIODS
+from kernalign.tables.dates import MARKS, ORDERS, PERIODS, DateStyle
 from kernalign.tables.encoders import (
     CategoryEncoder,
     DateEncoder,
@@ -32,6 +34,10 @@ from kernalign.tables.recognise import Column
 #: Different values of a column of categories.
 VALUES = ListOf(Either(FLAG, INTEGER, NUMBER, TEXT), as_tuple=True)
 SCALE = POSITIVE
+#: Sets of separators of dates.
+SEPARATORS = [
+    "".join(marks) for size in range(len(MARKS) + 1) for marks in combinations(MARKS, size)
+]
 
 
 def _check_values(encoder: CategoryEncoder | NumberEncoder) -> None:
@@ -54,6 +60,7 @@ schema(
     check=_check_values,
 )
 schema(CategoryEncoder, {"categories": VALUES, "has_missing": FLAG}, check=_check_values)
+schema(DateStyle, {"order": Text(*ORDERS), "marks": Text(*SEPARATORS)})
 schema(
     DateEncoder,
     {
@@ -62,7 +69,7 @@ schema(
         "periods": ListOf(Text(*PERIODS), as_tuple=True, most=len(PERIODS)),
         "has_value": FLAG,
         "has_missing": FLAG,
-        "order": Text("ymd", "dmy", "mdy"),
+        "style": Object(DateStyle),
     },
 )
 schema(TimeEncoder, {"has_missing": FLAG})
