@@ -132,8 +132,7 @@ def is_integer(value: Any) -> bool:
 def check_positive_values(owner: object, name: str, word: str, words: Array) -> Array:
     """A parameter that is a positive number, a sequence of them, or `word`, which means `words`."""
     value = getattr(owner, name)
-    if isinstance(value, str):
-        check_choice(owner, name, (word,))
+    if isinstance(value, str) and value == word:
         return words
     if isinstance(value, numbers.Real):
         check_number(owner, name, 0)

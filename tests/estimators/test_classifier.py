@@ -286,7 +286,7 @@ def test_a_class_smaller_than_the_number_of_folds_makes_fewer_folds():
 def test_a_class_of_one_row_is_not_cross_validated():
     X, y, X_test, _ = moons(40)
     keep = np.r_[np.flatnonzero(y == 0), np.flatnonzero(y == 1)[:1]]
-    with pytest.warns(SelectionWarning, match=r"single row, .* C cannot be selected"):
+    with pytest.warns(SelectionWarning, match=r"single row, .* no rows can be held out"):
         clf = KernelClassifier(ContinuousAlignment()).fit(X[keep], y[keep])
     assert clf.C_ == 1
     assert np.isfinite(clf.predict_proba(X_test)).all()

@@ -8,7 +8,14 @@ from sklearn.datasets import make_moons
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from kernalign import Gaussian, KernelClassifier, LpNormMKL, SelectionWarning, UniformWeights
+from kernalign import (
+    Gaussian,
+    KernelClassifier,
+    KernelSearch,
+    LpNormMKL,
+    SelectionWarning,
+    UniformWeights,
+)
 from kernalign.estimators.folds import class_folds, number_folds
 from kernalign.estimators.linear import held_out_split
 from kernalign.estimators.present import PresentClasses
@@ -82,8 +89,9 @@ def test_a_rare_class_leaves_the_choice_of_c(rare, dtype):
         []
         if rare == 2
         else [
-            "Class 'c' has a single row, which is in every training set: C is selected, and "
-            "cv_error_ estimated, on held-out rows of the other classes."
+            "Class 'c' has a single row, which is in every training set: cv_error_ is estimated on "
+            "held-out rows of the other classes, and so is C, unless the default fit takes it from "
+            "the noise."
         ]
     )
     assert set(model.predict(X)) == {"a", "b", "c"}
@@ -98,6 +106,23 @@ def test_a_class_of_one_row_beside_another_leaves_nothing_to_choose_by(dtype):
     assert np.isnan(model.cv_error_)
     assert model.C_ == 1
     assert set(model.predict(X)) <= {"many", "one"}
+
+
+def test_without_rows_to_hold_out_the_default_takes_c_from_its_noise():
+    X, y = np.array([[0.0, 1.0], [2.0, 0.5]]), ["a", "b"]
+    said = "no rows can be held out, .* The default fit takes C from the noise that it finds"
+    with pytest.warns(SelectionWarning, match=said):
+        model = KernelClassifier(KernelSearch(effort="quick")).fit(X, y)
+    assert np.isnan(model.cv_error_)
+    assert model.C_ != 1
+
+
+@pytest.mark.parametrize("C", ["auto", "1", [], [0.0], [[1.0]]])
+def test_the_message_about_c_names_all_that_is_allowed(C):
+    X, y = make_moons(20, random_state=0)
+    said = r"'C' parameter of KernelClassifier must be 'cv', a number in \(0, inf\) or a sequence"
+    with pytest.raises(ValueError, match=said):
+        KernelClassifier(QUICK, C=C).fit(X, y)
 
 
 def test_one_class_of_objects_is_refused_in_words():

@@ -96,7 +96,9 @@ def test_what_is_not_known_says_why():
     with pytest.raises(NotFittedError):
         _ = KernelRegressor().feature_importances_
     model = KernelRegressor(nested=False).fit(X, y)
-    with pytest.raises(AttributeError, match="no fold has learned its own kernel"):
+    with pytest.raises(
+        AttributeError, match=r"no fold has learned its own kernel.*\. Fit with nested=True\.$"
+    ):
         _ = model.feature_importances_interval_
     model = KernelRegressor(ContinuousAlignment(Linear()), solver="fourier").fit(X, y)
     with pytest.raises(AttributeError, match="stores no rows"):

@@ -117,7 +117,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
     cv_results_ : dict of arrays
         The values of `C`, with the `error` and the `loss` (Brier score) of each, for the selected
         kernel and machine; infinite for values that were not tried. After a default fit it contains
-        `C_` and `cv_error_` only, because C is not selected by cross-validation.
+        `C_` only, with `cv_error_` as `error` and as `loss`, because C is not selected by
+        cross-validation.
     path_ : list of dict
         The kernels and machines that were compared by cross-validation, the simplest first:
         learner, machine, alignment on the training rows and on held-out rows, number of rows,
@@ -345,11 +346,12 @@ def _warn_of_single_rows(labels: list[Any], alone: bool) -> None:
         f"{'Class' if len(labels) == 1 else 'Classes'} {shown} {'has' if not each else 'have'} a "
         f"single row{each}, "
         + (
-            "and at most one class has more: C cannot be selected by cross-validation and is set "
-            "to the value nearest to 1."
+            "and at most one class has more: no rows can be held out, and cv_error_ is not known. "
+            "The default fit takes C from the noise that it finds; other fits take the value of C "
+            "nearest to 1."
             if alone
-            else "which is in every training set: C is selected, and cv_error_ estimated, on "
-            "held-out rows of the other classes."
+            else "which is in every training set: cv_error_ is estimated on held-out rows of the "
+            "other classes, and so is C, unless the default fit takes it from the noise."
         ),
         SelectionWarning,
         stacklevel=find_stack_level(),

@@ -95,6 +95,7 @@ class HasImportances:
 
     model_: Model
     stability_: Stability
+    nested: bool
     n_features_in_: int
 
     @property
@@ -121,10 +122,15 @@ class HasImportances:
         found, folds = self.feature_importances_, self.stability_
         if len(folds.importances) < 2:
             few = "fewer than two folds have learned their own model"
+            remedy = "Fit with nested=True."
+            if self.nested:
+                remedy = (
+                    f"Fit the default learner to at most {FOLD_COLUMNS} columns. Above 5000 rows "
+                    "it needs a splitter as 'cv', such as KFold(5)."
+                )
             raise AttributeError(
                 f"{type(self).__name__} has no feature_importances_interval_: "
-                f"{folds.unknown or few}. Fit the default with nested=True, a splitter as 'cv', "
-                f"such as KFold(5), and at most {FOLD_COLUMNS} columns."
+                f"{folds.unknown or few}. {remedy}"
             )
         deviation = np.sqrt(folds.inflation * folds.importances.var(axis=0, ddof=1))
         size = student.ppf((1 + CONFIDENCE) / 2, len(folds.importances) - 1) * deviation
