@@ -63,7 +63,7 @@ def test_fit_says_what_it_did(tmp_path, capsys):
         capsys, "fit", tmp_path / "t.csv", "--target", "kind", "--learner", "ca", "-o", model
     )
     assert code == 0
-    assert "30 rows, 2 features. Task: classification ('kind' holds 2 different labels" in out
+    assert "30 rows, 2 columns. Task: classification ('kind' holds 2 different labels" in out
     assert "Gaussian(sigma=" in out
     assert f"Saved {model}" in out
     assert err == "" or err.startswith("Note: ")
@@ -214,8 +214,15 @@ def with_gap_in_target(table):
 
 
 MISTAKES = [
-    ([], with_gap_in_target, 3, ["The target 'kind' is empty in 2 rows (the first is row 5)"]),
+    (
+        [],
+        with_gap_in_target,
+        3,
+        ["The target 'kind' is empty in 2 rows (the first is row 4, counted"],
+    ),
     ([], changed(kind="rose"), 3, ["The target 'kind' has one value only, 'rose'"]),
+    ([], changed(kind=2.5), 3, ["The target 'kind' has one value only, 2.5."]),
+    (["--target", "thing"], changed(), 3, ["does not have. Its columns are 'length'"]),
     ([], changed(width=np.inf), 3, ["Column 'width' cannot be used: it is infinite in rows 0, 1"]),
     (["--target", "knid"], changed(), 3, ["Did you mean 'kind'?", "'length', 'width', 'kind'"]),
     (["--drop", "no"], changed(), 3, ["--drop names a column 'no'"]),
@@ -250,6 +257,8 @@ def test_identifiers_are_told_apart_from_categories(tmp_path, capsys):
     code, _, err = run(capsys, *words)
     assert code == 0
     assert "Note: Text and identifiers are left out: 'name' (60 different texts in 60 rows)" in err
+    assert "--drop leaves a column out" in err
+    assert "kinds=" not in err
     # A column that the model does not use need not be there.
     table.drop(columns=["name", "kind"]).to_csv(tmp_path / "new.csv", index=False)
     code, out, err = run(capsys, "predict", tmp_path / "m.kern", tmp_path / "new.csv")

@@ -108,7 +108,7 @@ def test_infinities_after_the_fit(command, shop, tmp_path, capsys):
         words = [shop / "m.kern", "--data", tmp_path / "t.csv", "-o", tmp_path / "r.html"]
     code, found = as_json(capsys, command, *words)
     assert code == 3
-    assert "'width' is infinite in row 5" in found["error"]
+    assert "'width' is infinite in row 4 (counted from 0)" in found["error"]
 
 
 def test_the_target_is_not_dropped(shop, tmp_path, capsys):

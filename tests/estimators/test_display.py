@@ -48,6 +48,14 @@ def test_constant_columns_are_counted():
     assert "with 3 columns, 1 of them constant" in repr(KernelRegressor(QUICK, C=1.0).fit(X, Y))
 
 
+def test_columns_that_are_left_out_and_sizes_without_exponents():
+    reg = KernelRegressor(QUICK, C=1.0).fit(FRAME.assign(same=1.0), 1e3 * Y)
+    reg.cv_error_, reg.cv_error_std_ = 1123.4, 171.3
+    shown = repr(reg)
+    assert "learned from 80 rows with 4 columns, 3 used" in shown
+    assert "1123 (mean squared error; standard error 170)" in shown
+
+
 def test_a_notebook_shows_it_with_names_that_are_escaped():
     reg = KernelRegressor(QUICK, C=1.0).fit(FRAME, Y)
     html = reg._repr_mimebundle_()["text/html"]

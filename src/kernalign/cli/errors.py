@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
+import re
+
 OK, PROGRAM, USAGE, DATA, MODEL, OUTPUT, INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 #: Added to the number of the signal that ended the program, as in shells.
 SIGNALLED = 128
+#: What the command line offers instead of `kinds`, by the advice of the library (a pattern).
+ADVICE = {
+    r"To use one of them, give its kind, such as kinds=\{.*?\}\. The kind 'drop' leaves a column "
+    r"out without this warning\.": "--drop leaves a column out without this note; using it needs "
+    "its kind, which is given in Python.",
+    r"To use one of them, give its kind, such as kinds=\{.*?\}\.": "Using one of them needs its "
+    "kind, which is given in Python.",
+    r"or use it as categories: kinds=\{.*?\}": "or leave the column out with --drop",
+}
+
+
+def for_shell(message: str) -> str:
+    """A message of the library with advice for the command line instead of that for Python."""
+    for python, shell in ADVICE.items():
+        message = re.sub(python, shell, message)
+    return message
 
 
 class UserError(Exception):

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernalign.cli import models, tables
 from kernalign.cli.console import Console
-from kernalign.cli.errors import DataError, OutputError
+from kernalign.cli.errors import DataError, OutputError, for_shell
 from kernalign.persistence import save
 
 
@@ -22,9 +22,9 @@ def run(options: Namespace, console: Console) -> None:
     table = tables.read_table(options.data)
     data = tables.labelled(table, options.target, options.task, options.drop)
     X = data.X
-    tables.check_columns(X)
+    columns = tables.check_columns(X)
     kinds = f"{data.task} ({data.reason}; --task overrides)"
-    console.say(f"{options.data}: {len(X)} rows, {X.shape[1]} features. Task: {kinds}.")
+    console.say(f"{options.data}: {len(X)} rows, {columns.in_words}. Task: {kinds}.")
     model = models.model(
         X,
         data.classification,
@@ -94,8 +94,8 @@ def fitted(model: Any, X: Any, y: Any, console: Console) -> list[str]:
             try:
                 model.fit(X, y)
             except ValueError as problem:
-                raise DataError(f"The model cannot be fitted: {problem}") from None
-    return list(dict.fromkeys(str(warning.message) for warning in caught))
+                raise DataError(f"The model cannot be fitted: {for_shell(str(problem))}") from None
+    return list(dict.fromkeys(for_shell(str(warning.message)) for warning in caught))
 
 
 def held_out_error(estimator: Any) -> float | None:

@@ -204,7 +204,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     report.add_argument("model", help="a model that 'kernalign fit' saved")
     report.add_argument("--data", help=f"the labelled table it was fitted to: {_TABLE}")
-    report.add_argument("--row", type=int, help="row of the data whose prediction is explained")
+    report.add_argument(
+        "--row", type=int, help="row of the data whose prediction is explained, counted from 0"
+    )
     report.add_argument("--no-compare", action="store_true", help="skip cross-validation")
     _max_rows(report)
     report.add_argument("-o", "--output", required=True, help="where to write (.html)")

@@ -25,9 +25,9 @@ def run(options: Namespace, console: Console) -> None:
             console.warn(f"Note: {options.data} has no column {target!r}: errors are not measured.")
     if options.row is not None and X is None:
         raise UserError("--row needs the data: add --data.")
-    row = None if options.row is None else options.row - 1
+    row = options.row
     if row is not None and X is not None and not 0 <= row < len(X):
-        raise UserError(f"--row must be from 1 to {len(X)}, the rows of {options.data}.")
+        raise UserError(f"--row must be from 0 to {len(X) - 1}, the rows of {options.data}.")
     try:
         with console.progress("measuring and drawing"):
             write_report(

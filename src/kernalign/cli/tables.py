@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._warnings import ColumnWarning
-from kernalign.cli.errors import DataError, UserError
+from kernalign.cli.errors import DataError, UserError, for_shell
 from kernalign.gram.labels import MOST_CLASSES
 from kernalign.tables import Columns
 
@@ -21,6 +21,10 @@ SEPARATORS = ",;\t|"
 PARQUET = (".parquet", ".pq")
 #: Maximum number of columns: a fit with more would take hours.
 MOST_COLUMNS = 10_000
+
+
+#: Similarity of a name that is suggested instead of another.
+NEAR = 0.75
 
 
 def need_pandas() -> Any:
@@ -127,7 +131,7 @@ def labelled(table: Any, target: str, task: str = "auto", drop: Sequence[str] = 
         )
     task, reason = _task(column, task, target)
     if _distinct(column, target) < 2:
-        raise DataError(f"The target {target!r} has one value only, {brief(column.iloc[0])}.")
+        raise DataError(f"The target {target!r} has one value only, {brief(column.tolist()[0])}.")
     y = column.to_numpy()
     if task == "regression":
         if column.dtype.kind not in "biuf":
@@ -155,15 +159,15 @@ def _task(column: Any, task: str, target: str) -> tuple[str, str]:
     return "regression", f"{target!r} holds {values} different numbers"
 
 
-def check_columns(X: Any) -> None:
-    """Check the columns before the computation."""
+def check_columns(X: Any) -> Columns:
+    """The columns as the fit will use them, checked before the computation."""
     with warnings.catch_warnings():
         # The fit gives the warning.
         warnings.simplefilter("ignore", ColumnWarning)
         try:
-            Columns.of(X)
+            return Columns.of(X)
         except ValueError as problem:
-            raise DataError(str(problem)) from None
+            raise DataError(for_shell(str(problem))) from None
 
 
 def numbers_only(X: Any) -> bool:
@@ -206,7 +210,7 @@ def for_prediction(
 def _need(table: Any, name: str, whose: str) -> None:
     if name in table.columns:
         return
-    near = difflib.get_close_matches(name, list(table.columns), n=1)
+    near = difflib.get_close_matches(name, list(table.columns), n=1, cutoff=NEAR)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     shown = ", ".join(map(repr, list(table.columns)[:12]))
     more = ", ..." if len(table.columns) > 12 else ""
@@ -217,15 +221,15 @@ def _need(table: Any, name: str, whose: str) -> None:
 
 
 def _rows(mask: Any) -> str:
-    """Row numbers in words, counted from 1 below the header."""
-    rows = np.flatnonzero(np.asarray(mask)) + 1
+    """Row numbers in words, counted from 0 below the header."""
+    rows = np.flatnonzero(np.asarray(mask))
     if len(rows) == 1:
-        return f"row {rows[0]}"
-    return f"{len(rows)} rows (the first is row {rows[0]})"
+        return f"row {rows[0]} (counted from 0)"
+    return f"{len(rows)} rows (the first is row {rows[0]}, counted from 0)"
 
 
 def _example(column: Any) -> str:
-    for row, value in enumerate(column.tolist(), start=1):
+    for row, value in enumerate(column.tolist()):
         if isinstance(value, str):
-            return f"text ({brief(value)} in row {row})"
+            return f"text ({brief(value)} in row {row}, counted from 0)"
     return f"values of type {column.dtype}"

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 
+from kernalign.tables.problems import counted
+
 #: Maximum number of kernels shown.
 SHOWN = 4
 
@@ -36,13 +38,18 @@ def learned(estimator: Any) -> list[str]:
 
 
 def _rows(estimator: Any) -> list[str]:
-    d = estimator.n_features_in_
-    columns = "column" if d == 1 else "columns"
-    spread = estimator.model_.seen.spread
-    # A table has other features than columns.
+    table = getattr(estimator, "columns_", None)
+    columns = _columns(estimator) if table is None else table.in_words
+    return [f"learned from {estimator.model_.n_rows} rows with {columns}"]
+
+
+def _columns(estimator: Any) -> str:
+    """The columns of an array, of which none is left out."""
+    d, spread = estimator.n_features_in_, estimator.model_.seen.spread
+    # A model of files keeps other features than columns.
     constant = int((spread == 0).sum()) if len(spread) == d else 0
     note = f", {constant} of them constant" if constant else ""
-    return [f"learned from {estimator.model_.n_rows} rows with {d} {columns}{note}"]
+    return f"{counted(d, 'column')}{note}"
 
 
 def _kernels(estimator: Any) -> list[str]:
@@ -75,4 +82,11 @@ def _error(estimator: Any, error: float) -> str:
     deviation = estimator.cv_error_std_
     if is_classifier(estimator):
         return f"{100 * error:.1f} % (standard error {100 * deviation:.1f})"
-    return f"{error:.4g} (mean squared error; standard error {deviation:.2g})"
+    return f"{_digits(error, 4)} (mean squared error; standard error {_digits(deviation, 2)})"
+
+
+def _digits(value: float, digits: int) -> str:
+    """So many significant digits, and no exponent for usual sizes."""
+    if not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.{digits}g}"
+    return np.format_float_positional(value, precision=digits, fractional=False, trim="-")

@@ -220,6 +220,13 @@ class Columns(Sequence[Column]):
         counts = [len(self.columns[place].features) for place in self._order]
         return np.repeat(self._order, counts)
 
+    @property
+    def in_words(self) -> str:
+        """How many columns there are and how many are used: '9 columns, 7 used'."""
+        used = sum(column.used for column in self.columns)
+        left_out = f", {used} used" if used < len(self.columns) else ""
+        return f"{counted(len(self.columns), 'column')}{left_out}"
+
     def __len__(self) -> int:
         return len(self.columns)
 
