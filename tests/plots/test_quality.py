@@ -28,6 +28,9 @@ from kernalign.plots import (
 )
 from kernalign.plots._axes import shortened
 from kernalign.plots._model import view
+from kernalign.plots._rows import in_words
+
+QUICK = KernelClassifier(ContinuousAlignment(max_iter=2, n_starts=1), C=1.0)
 
 
 def rows(n=120):
@@ -142,6 +145,26 @@ def test_importance_of_classes_is_by_column_of_the_table(classifier):
     assert info.order()[0] == 0
     assert info.low[0] > 0.1
     assert info.increase[0] + info.error < 0.6
+
+
+def test_columns_that_are_left_out_have_no_importance():
+    X, labels, _ = rows(60)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.insert(1, "same", 1.0)
+    info = importance_info(QUICK.fit(frame, labels), frame, labels)
+    assert info.names == ["a", "b", "c"]
+    assert info.columns.tolist() == [0, 2, 3]
+
+
+def test_cells_are_shown_for_readers():
+    cells = [pd.Timestamp("2020-01-09"), np.datetime64("2020-01-09T12:30"), pd.NaT, np.nan, 0.12345]
+    assert [in_words(cell) for cell in cells] == [
+        "2020-01-09",
+        "2020-01-09 12:30:00",
+        "missing",
+        "missing",
+        "0.1235",
+    ]
 
 
 def test_effect_of_a_linear_column_is_a_line(regressor):

@@ -242,13 +242,15 @@ def test_from_the_command_line(tmp_path, capsys):
     assert main([*words, "--no-compare", "-o", str(tmp_path / "r.html")]) == 0
     assert f"Report: {tmp_path}/r.html" in capsys.readouterr().out
     text = " ".join(parsed((tmp_path / "r.html").read_text()).text)
-    assert "For row 7 of the data (the row asked for)" in text
-    assert main([*words[:4], "--row", "99", "-o", str(tmp_path / "r.html")]) == 2
+    assert "Row 7 of the data (rows are counted from 0) is the row asked for." in text
+    for outside in ("40", "-1"):
+        assert main([*words[:4], "--row", outside, "-o", str(tmp_path / "r.html")]) == 2
+        assert "--row must be from 0 to 39" in capsys.readouterr().err
 
 
 def test_too_few_labels(classifier, tmp_path):
     X, y = problem()
-    with pytest.raises(ValueError, match="as many rows as each other. Got 60 and 10"):
+    with pytest.raises(ValueError, match=r"as many rows as each other\. Got 60 and 10"):
         write_report(classifier, tmp_path / "x.html", X, y=y[:10])
     assert not list(tmp_path.iterdir())
 

@@ -61,6 +61,6 @@ def test_report_of_a_table(tmp_path):
     model = KernelClassifier().fit(X, y)
     write_report(model, tmp_path / "page.html", X, y=y)
     page = (tmp_path / "page.html").read_text()
-    assert "60 rows with 3 columns" in page
+    assert "60 rows with 4 columns, 3 used" in page
     assert "<th>colour</th>" in page
     assert "tuned RBF SVM" in page

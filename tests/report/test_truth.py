@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from kernalign.report import influence_info, report_html
 from kernalign.report.comparison import (
     BOOSTING,
     SVM,
+    Score,
     boosting,
     cross_validated,
     folds_of,
@@ -23,6 +25,7 @@ from kernalign.report.comparison import (
 from kernalign.report.facts import is_training_data
 from kernalign.report.html import number, percent, points
 from kernalign.report.quality import confident
+from kernalign.report.sections.goodness import _verdict
 
 
 def text_of(page):
@@ -140,24 +143,60 @@ def test_sure_and_unsure_rows_are_counted(classes):
 
 def test_a_row_does_not_explain_itself_and_effects_are_those_of_removal(classes):
     model, X, y, text = classes
-    row = int(re.search(r"For row (\d+) of the data", text)[1]) - 1
+    row = int(re.search(r"Row (\d+) of the data \(rows are counted from 0\)", text)[1])
     assert row == model.held_out_.index[np.argmin(np.abs(model.held_out_.outputs))]
     info = influence_info(model, X.iloc[[row]], X, y, row=row)
     assert (
         said(
-            f"the model says {info.prediction}, with a probability of "
-            f"{percent(info.value)}. In the data it is {y[row]}."
+            f"the machine says {info.prediction}, with a probability of {percent(info.value)}. "
+            f"The effects below are on this. In the data it is {y[row]}."
+        )
+        in text
+    )
+    probability = model.predict_proba(X.iloc[[row]]).max()
+    assert (
+        said(
+            f"For it the model says {model.predict(X.iloc[[row]])[0]}, with a probability of "
+            f"{percent(probability)}. This model has seen the row."
         )
         in text
     )
     assert row not in [item.row for item in info.rows]
     item = info.rows[0]
     assert (
-        said(
-            f"{item.row + 1} {percent(max(0, item.similarity))} {points(item.effect)} {y[item.row]}"
-        )
+        said(f"{item.row} {percent(max(0, item.similarity))} {points(item.effect)} {y[item.row]}")
         in text
     )
+
+
+@pytest.mark.parametrize("classification", [True, False])
+@pytest.mark.parametrize("better", [True, False])
+def test_the_interval_of_a_difference_is_that_of_its_number(classification, better):
+    """Worse by 3.7 has an interval above zero, as better has."""
+    index = np.arange(200)
+    few, many = (np.arange(200) % period == 0 for period in (10, 2))
+    ours, theirs = (few, many) if better else (many, few)
+    scores = [
+        Score(name, 0.0, 0.0, 1.0, 1.0, index, losses.astype(float))
+        for name, losses in (("this model", ours), (SVM, theirs))
+    ]
+    facts = SimpleNamespace(scores=scores, classification=classification)
+    sentence = _verdict(facts, scores[1])
+    assert f"The model is {'better' if better else 'worse'} than" in sentence
+    size, low, high = map(float, re.findall(r"[+-]?\d+\.\d+", sentence))
+    assert 0 < low < size < high
+    gap = 40.0 if classification else 0.5**0.5 - 0.1**0.5
+    assert size == pytest.approx(gap, rel=1e-2)
+
+
+def test_a_small_number_of_points_keeps_its_sign():
+    assert [points(value / 100) for value in (2.7, -0.04, 0.004, -2.84e-14, 0.0)] == [
+        "+2.7",
+        "-0.04",
+        "+0.004",
+        "0.0",
+        "0.0",
+    ]
 
 
 def test_the_kernel_and_what_was_tried(classes):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from kernalign.plots._axes import shortened
+from kernalign.tables.cells import is_missing
 from kernalign.tables.problems import listed
 
 
@@ -42,6 +44,17 @@ def column_place(X: Any, column: int | str) -> int:
 def column_values(X: Any, k: int) -> Any:
     """The values of column k, of the type that the column has."""
     return X.iloc[:, k] if hasattr(X, "iloc") else as_array(X)[:, k]
+
+
+def in_words(value: Any) -> str:
+    """A cell for readers: four digits of a number, a date without midnight, 'missing'."""
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    if isinstance(value, np.datetime64):
+        value = str(value.astype("datetime64[s]")).replace("T", " ")
+    return shortened(str(value).removesuffix(" 00:00:00"), 30)
 
 
 def with_column(X: Any, k: int, source: Any) -> Any:

@@ -12,7 +12,14 @@ from kernalign._typing import Array
 from kernalign._warnings import ColumnWarning
 from kernalign.plots._axes import COLOURS, MARKS, axes, plain, shortened
 from kernalign.plots._model import some_rows, view
-from kernalign.plots._rows import column_names, column_place, column_values, rows_at, with_column
+from kernalign.plots._rows import (
+    column_names,
+    column_place,
+    column_values,
+    in_words,
+    rows_at,
+    with_column,
+)
 
 #: Values of a column that are looked at, rows that predictions are averaged over, and lines.
 VALUES, ROWS, LINES = 15, 100, 4
@@ -85,7 +92,7 @@ def _looked_at(values: Any) -> tuple[list[Any], Any, bool]:
         places = order[np.unique(at.astype(int))]
         shown, first = np.unique(array[places], return_index=True)
         return shown.tolist(), places[first], True
-    text = np.array([str(value) for value in array])
+    text = np.array([in_words(value) for value in array])
     names, first, counts = np.unique(text, return_index=True, return_counts=True)
     top = np.argsort(-counts, kind="stable")[:VALUES]
     top = top[np.argsort(first[top], kind="stable")] if array.dtype.kind == "M" else top

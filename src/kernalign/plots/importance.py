@@ -30,12 +30,14 @@ Z = 1.96
 class ImportanceInfo:
     """Growth of the error on held-out rows when a column is shuffled, by column of the user's data.
 
+    columns : (d,) positions in the data of the columns that the model uses; names : their names.
     increase : (d,) growth of the share of wrong classes, or of the root mean squared error.
     low, high : (d,) its 95 % interval, over rows.
     error : the error with the columns as they are; rows : held-out rows that tell.
     classes : whether the errors are those of classes.
     """
 
+    columns: IntArray
     names: list[str]
     increase: Array
     low: Array
@@ -45,7 +47,7 @@ class ImportanceInfo:
     classes: bool
 
     def order(self) -> Any:
-        """Positions of the columns, the most important first."""
+        """Places of the columns in `names`, the most important first."""
         return np.argsort(-self.increase, kind="stable")
 
 
@@ -70,6 +72,7 @@ def importance_info(model: Any, X: Any, y: Any, *, random_state: int = 0) -> Imp
     labels = np.asarray(y)
     folds = _folds(labels, classification)
     names = column_names(X)
+    columns = _used(model, names)
     rng = np.random.default_rng(random_state)
     base, shuffled = [], []
     with watched(Progress("importance", shown=False)):
@@ -80,12 +83,23 @@ def importance_info(model: Any, X: Any, y: Any, *, random_state: int = 0) -> Imp
                 losses = _Losses(fresh, labels[test], classification)
                 rows = rows_at(X, test)
                 base.append(losses(rows, 1))
-                repeats = _repeats(len(test), len(train), len(names))
-                shuffled.append(_shuffled(losses, rows, len(names), repeats, rng))
-    return _summary(names, np.concatenate(base), np.concatenate(shuffled, axis=1), classification)
+                repeats = _repeats(len(test), len(train), len(columns))
+                shuffled.append(_shuffled(losses, rows, columns, repeats, rng))
+    found = _summary(np.concatenate(base), np.concatenate(shuffled, axis=1), classification)
+    return ImportanceInfo(columns, [names[k] for k in columns], *found, classification)
 
 
-def _summary(names: list[str], base: Array, shuffled: Array, classes: bool) -> ImportanceInfo:
+def _used(model: Any, names: list[str]) -> IntArray:
+    """Positions of the columns that the model uses."""
+    seen = view(model)
+    left_out: set[str] = set()
+    if seen.before is None and seen.table is not None:
+        left_out = {column.name for column in seen.table if not column.used}
+    return np.array([k for k, name in enumerate(names) if name not in left_out], dtype=np.intp)
+
+
+def _summary(base: Array, shuffled: Array, classes: bool) -> tuple[Any, ...]:
+    """(growth, low, high, error, rows) of losses of rows, (n,) and (d, n)."""
     growth = shuffled - base
     mean, n, error = growth.mean(axis=1), len(base), float(base.mean())
     half = Z * growth.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(mean), np.inf)
@@ -94,7 +108,7 @@ def _summary(names: list[str], base: Array, shuffled: Array, classes: bool) -> I
         # In units of the response.
         ends = tuple(np.sqrt(np.maximum(error + end, 0.0)) - np.sqrt(error) for end in ends)
         error = float(np.sqrt(error))
-    return ImportanceInfo(names, *ends, error, n, classes)
+    return *ends, error, n
 
 
 def _folds(labels: Any, classification: bool) -> Sequence[tuple[IntArray, IntArray]]:
@@ -141,14 +155,16 @@ class _Losses:
         return mean
 
 
-def _shuffled(losses: _Losses, X: Any, d: int, repeats: int, rng: np.random.Generator) -> Array:
+def _shuffled(
+    losses: _Losses, X: Any, columns: IntArray, repeats: int, rng: np.random.Generator
+) -> Array:
     """(d, rows) losses with each column shuffled."""
     n = len(losses.labels)
     copies = rows_at(X, np.tile(np.arange(n), repeats))
-    out = np.empty((d, n))
-    for k in range(d):
+    out = np.empty((len(columns), n))
+    for place, k in enumerate(columns.tolist()):
         order = np.concatenate([rng.permutation(n) for _ in range(repeats)])
-        out[k] = losses(with_column(copies, k, rows_at(X, order)), repeats)
+        out[place] = losses(with_column(copies, k, rows_at(X, order)), repeats)
     return out
 
 

@@ -212,7 +212,11 @@ def _with_training_data(
         return found
     top = importance.order()[:EFFECTS].tolist()
     top = [k for k in top if importance.low[k] > 0] or top[:1]
-    effects = [] if _several(y) else [effect_info(facts.model, X, k) for k in top]
+    effects = (
+        []
+        if _several(y)
+        else [effect_info(facts.model, X, int(importance.columns[k])) for k in top]
+    )
     return {**found, "importance": importance, "effects": effects}
 
 

@@ -33,8 +33,11 @@ def percent(value: float) -> str:
 
 
 def points(value: float, sign: bool = True) -> str:
-    """A difference of shares, in percentage points."""
-    return f"{100 * value:{'+' if sign else ''}.1f}"
+    """A difference of shares, in percentage points; a small one keeps its sign."""
+    shown, mark = 100 * value, "+" if sign else ""
+    if abs(shown) < 1e-3:
+        return "0.0"
+    return f"{shown:{mark}.1f}" if abs(shown) >= 0.05 else f"{shown:{mark}.1g}"
 
 
 def count(number_of: int, noun: str) -> str:

@@ -47,12 +47,15 @@ class InfluenceInfo:
 
     prediction : what the model predicts; without the row itself if it is a training row.
     value : the probability of the predicted class, or the predicted number.
+    fitted_prediction, fitted_value : the same of the model as it is, with the row itself.
     itself : whether the row was a training row and is left out.
     unknown : why effects are not computed, in which case the most similar rows are listed.
     """
 
     prediction: Any
     value: float
+    fitted_prediction: Any
+    fitted_value: float
     itself: bool
     rows: list[Influence]
     unknown: str = ""
@@ -88,6 +91,8 @@ def influence_info(
     norms = np.sqrt(np.maximum(seen.kernel.diag(at)[0] * seen.kernel.diag(rows), 0))
     similarity = np.divide(k, norms, out=np.zeros_like(k), where=norms > 0)
     output = np.asarray(trained.outputs(at))[0]
+    fitted_value, fitted_prediction, _ = _said(estimator, output)
+    fitted = fitted_prediction, fitted_value
     try:
         if getattr(trained, "index", None) is None:
             raise ValueError(LANDMARKS)
@@ -99,8 +104,7 @@ def influence_info(
         alike = np.argsort(-similarity, kind="stable")
         alike = alike[alike != own] if own is not None else alike
         similar = [Influence(int(place[i]), float(similarity[i]), None) for i in alike[:number]]
-        value, prediction, _ = _said(estimator, output)
-        return InfluenceInfo(prediction, value, False, similar, str(problem))
+        return InfluenceInfo(*fitted, *fitted, False, similar, str(problem))
     value, prediction, shown = _said(estimator, found.base)
     effects = value - np.array([shown(out) for out in found.without])
     order = np.argsort(-np.abs(effects), kind="stable")[:number]
@@ -108,7 +112,7 @@ def influence_info(
         Influence(int(place[i]), float(similarity[i]), float(effect))
         for i, effect in zip(found.rows[order].tolist(), effects[order].tolist(), strict=True)
     ]
-    return InfluenceInfo(prediction, value, own is not None, listed)
+    return InfluenceInfo(prediction, value, *fitted, own is not None, listed)
 
 
 def _training_rows(seen: View, X: Any) -> tuple[Array, IntArray]:

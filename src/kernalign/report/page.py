@@ -86,7 +86,7 @@ def _page(facts: Facts, sections: list[tuple[str, str]]) -> str:
 
 def _headline(facts: Facts) -> str:
     table = facts.seen.table
-    d = facts.seen.columns() if table is None else sum(column.used for column in table)
+    size = count(facts.seen.columns(), "feature") if table is None else table.in_words
     what = "A classifier" if facts.classification else "A regression model"
     classes = ""
     if facts.classification:
@@ -94,10 +94,8 @@ def _headline(facts: Facts) -> str:
         left = len(names) - MOST_NAMED
         shown = ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
         classes = f" It tells {len(names)} classes apart: {shown}."
-    noun = "feature" if table is None else "column"
     return (
-        f"{what} of {facts.target}, learned from {count(facts.rows, 'row')} with "
-        f"{count(d, noun)}.{classes}"
+        f"{what} of {facts.target}, learned from {count(facts.rows, 'row')} with {size}.{classes}"
     )
 
 

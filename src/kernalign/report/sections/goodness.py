@@ -125,15 +125,22 @@ def _verdict(facts: Facts, other: Score) -> str:
     """The model beside another machine, in a sentence."""
     ours, name = facts.scores[0], NAMES[other.name]
     gap, low, high = difference(ours, other, facts.classification)
-    if facts.classification:
-        size = f"{points(abs(gap), sign=False)} percentage points"
-        between = f"{points(low)} to {points(high)}"
-    else:
-        size, between = number(abs(gap)), f"{low:+.3g} to {high:+.3g}"
-    interval = f"95 % interval of the difference {between}"
-    if low <= 0 <= high:
-        return f"The difference from {name}, {size}, is within chance ({interval})."
     side = "better" if gap > 0 else "worse"
+    if gap < 0:
+        # The interval is that of the number beside it.
+        gap, low, high = -gap, -high, -low
+    if facts.classification:
+        size = f"{points(gap, sign=False)} percentage points"
+        interval = f"95 % interval {points(low)} to {points(high)}"
+    else:
+        size, interval = number(gap), f"95 % interval {low:+.3g} to {high:+.3g}"
+    if low <= 0 <= high:
+        if gap == 0:
+            return f"The model is as good as {name} ({interval} of the difference)."
+        return (
+            f"The model is {side} than {name} by {size}, which is within chance ({interval}, and a "
+            f"number below zero would mean {'worse' if side == 'better' else 'better'})."
+        )
     return f"The model is {side} than {name} by {size} ({interval})."
 
 

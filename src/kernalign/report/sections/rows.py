@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kernalign.plots._axes import shortened
+from kernalign.plots._rows import in_words
 from kernalign.report.facts import Facts
 from kernalign.report.html import number, paragraphs, percent, points, table
 
@@ -29,16 +30,18 @@ def _said(facts: Facts) -> list[str]:
     if facts.notes.get("row_given"):
         why = "the row asked for"
     elif facts.classification:
-        why = "the row that cross-validation was least sure of"
-    left_out = ", which was left out of its own explanation," if info.itself else ""
-    if facts.classification:
-        first = (
-            f"For row {chosen + 1} of the data ({why}){left_out} the model says "
-            f"{info.prediction!s}, with a probability of {percent(info.value)}."
+        why = (
+            "the row that the models of cross-validation, which had not seen it, were least sure of"
         )
-    else:
-        first = (
-            f"For row {chosen + 1} of the data ({why}){left_out} it predicts {number(info.value)}."
+    first = (
+        f"Row {chosen} of the data (rows are counted from 0) is {why}. For it the model "
+        f"{_prediction(facts, info.fitted_prediction, info.fitted_value)}."
+    )
+    if info.itself:
+        first += (
+            " This model has seen the row. A row should not explain itself: solved again without "
+            "it, with the same kernel, the machine "
+            f"{_prediction(facts, info.prediction, info.value)}. The effects below are on this."
         )
     if info.unknown:
         return [f"{first} The row itself is one of the training rows.", info.unknown]
@@ -49,7 +52,13 @@ def _said(facts: Facts) -> list[str]:
             "is what the row adds to that probability, in percentage points: above zero it speaks "
             "for the prediction, below zero against it."
         )
-    return [f"{first} In the data it is {_value(np.asarray(facts.y)[chosen])}.", solved + told]
+    return [f"{first} In the data it is {in_words(np.asarray(facts.y)[chosen])}.", solved + told]
+
+
+def _prediction(facts: Facts, prediction: Any, value: float) -> str:
+    if facts.classification:
+        return f"says {prediction!s}, with a probability of {percent(value)}"
+    return f"predicts {number(value)}"
 
 
 def _table(facts: Facts) -> str:
@@ -61,11 +70,11 @@ def _table(facts: Facts) -> str:
     labels = np.asarray(facts.y)
     out = []
     for item in info.rows:
-        cells = [str(item.row + 1), percent(max(0.0, item.similarity))]
+        cells = [str(item.row), percent(max(0.0, item.similarity))]
         if item.effect is not None:
             cells.append(points(item.effect) if facts.classification else f"{item.effect:+.3g}")
-        cells.append(escape(_value(labels[item.row])))
-        cells += [escape(_value(facts.X[name].iloc[item.row])) for name in columns]
+        cells.append(escape(in_words(labels[item.row])))
+        cells += [escape(in_words(facts.X[name].iloc[item.row])) for name in columns]
         out.append(cells)
     names = [escape(shortened(str(name), 20)) for name in [*head, *columns]]
     return table(names, out, numbers=[0, 1, *([2] if effects else [])])
@@ -78,10 +87,5 @@ def _columns(facts: Facts) -> list[Any]:
     own = list(facts.X.columns)
     if facts.importance is None:
         return own[:MOST_COLUMNS]
-    return [own[k] for k in facts.importance.order()[:MOST_COLUMNS].tolist()]
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
-    return shortened(str(value), 30)
+    info = facts.importance
+    return [own[info.columns[k]] for k in info.order()[:MOST_COLUMNS].tolist()]
