@@ -145,6 +145,7 @@ class Calls(RuleBasedStateMachine):
         self.model = pickle.loads(pickle.dumps(self.model))
         self.check()
 
+    @precondition(lambda self: self.expected is not None)
     @rule()
     def save_and_load_it(self):
         with tempfile.TemporaryDirectory() as folder:

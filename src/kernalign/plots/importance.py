@@ -85,8 +85,19 @@ def importance_info(model: Any, X: Any, y: Any, *, random_state: int = 0) -> Imp
                 base.append(losses(rows, 1))
                 repeats = _repeats(len(test), len(train), len(columns))
                 shuffled.append(_shuffled(losses, rows, columns, repeats, rng))
-    found = _summary(np.concatenate(base), np.concatenate(shuffled, axis=1), classification)
-    return ImportanceInfo(columns, [names[k] for k in columns], *found, classification)
+    increase, low, high, error = _summary(
+        np.concatenate(base), np.concatenate(shuffled, axis=1), classification
+    )
+    return ImportanceInfo(
+        columns=columns,
+        names=[names[k] for k in columns],
+        increase=increase,
+        low=low,
+        high=high,
+        error=error,
+        rows=sum(map(len, base)),
+        classes=classification,
+    )
 
 
 def _used(model: Any, names: list[str]) -> IntArray:
@@ -98,17 +109,19 @@ def _used(model: Any, names: list[str]) -> IntArray:
     return np.array([k for k, name in enumerate(names) if name not in left_out], dtype=np.intp)
 
 
-def _summary(base: Array, shuffled: Array, classes: bool) -> tuple[Any, ...]:
-    """(growth, low, high, error, rows) of losses of rows, (n,) and (d, n)."""
+def _summary(base: Array, shuffled: Array, classes: bool) -> tuple[Array, Array, Array, float]:
+    """(growth, low, high, error) of losses of rows, (n,) and (d, n)."""
     growth = shuffled - base
     mean, n, error = growth.mean(axis=1), len(base), float(base.mean())
     half = Z * growth.std(axis=1, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(mean), np.inf)
-    ends = mean, mean - half, mean + half
+    increase, low, high = mean, mean - half, mean + half
     if not classes:
         # In units of the response.
-        ends = tuple(np.sqrt(np.maximum(error + end, 0.0)) - np.sqrt(error) for end in ends)
+        increase, low, high = (
+            np.sqrt(np.maximum(error + end, 0.0)) - np.sqrt(error) for end in (increase, low, high)
+        )
         error = float(np.sqrt(error))
-    return *ends, error, n
+    return increase, low, high, error
 
 
 def _folds(labels: Any, classification: bool) -> Sequence[tuple[IntArray, IntArray]]:
