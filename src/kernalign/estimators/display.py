@@ -46,7 +46,7 @@ def _rows(estimator: Any) -> list[str]:
 def _columns(estimator: Any) -> str:
     """The columns of an array, of which none is left out."""
     d, spread = estimator.n_features_in_, estimator.model_.seen.spread
-    # A model of files keeps other features than columns.
+    # The features of the model can be others than the columns.
     constant = int((spread == 0).sum()) if len(spread) == d else 0
     note = f", {constant} of them constant" if constant else ""
     return f"{counted(d, 'column')}{note}"
