@@ -1,11 +1,11 @@
-"""Weights of rows in the default fit: only their ratios count."""
+"""Weights of rows in the default fit: numbers of equal rows, or only their ratios count."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
 from kernalign import KernelClassifier, KernelRegressor, KernelSearch
-from kernalign.gram.target import relative_weights
+from kernalign.gram.target import meant_weights, relative_weights
 
 X, LABELS = make_moons(80, noise=0.35, random_state=0)
 RESPONSE = X[:, 0] + 0.1 * X[:, 1] ** 2
@@ -49,3 +49,11 @@ def test_relative_weights_have_mean_one():
     assert found.mean() == pytest.approx(1.0)
     np.testing.assert_allclose(found / found[0], weight / weight[0], rtol=1e-6)
     assert (relative_weights(np.full(3, 7.0)) == 1).all()
+    np.testing.assert_array_equal(relative_weights(np.array([0.0, 5.0, 5.0])), [0, 1, 1])
+
+
+def test_whole_numbers_from_one_on_are_numbers_of_equal_rows():
+    for counts in ([1.0, 3.0, 2.0], [1.0, 1.0, 1.0], [0.0, 1.0, 4.0]):
+        np.testing.assert_array_equal(meant_weights(np.array(counts)), counts)
+    for others in ([2.0, 4.0, 3.0], [1.0, 1.5, 2.0], [1000.0, 1000.0, 1000.0]):
+        assert meant_weights(np.array(others)).mean() == pytest.approx(1.0)

@@ -86,6 +86,7 @@ def test_the_default_is_fitted_where_the_rows_are(make, stored, monkeypatch):
     """
     monkeypatch.setattr(landmark_ridge, "SINGLE_NOISE", np.inf)
     monkeypatch.setattr(landmarked, "FINAL_TOL", 1e-11)
+    monkeypatch.setattr(landmark_ridge, "PASSES", 200)
     monkeypatch.setattr(base, "can_load", lambda *_: False)
     monkeypatch.setattr(base, "SOLVED_ROWS", 200)
     monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)

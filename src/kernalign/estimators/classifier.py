@@ -207,8 +207,9 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
             Text, numbers, booleans or categories. A missing label raises an error that names the
             row.
         sample_weight : (n,) array, optional
-            The default fit uses the ratios of the weights only. If C is given, a row of weight w
-            has the cost C w. With other learners, a row of weight 2 equals two rows.
+            Whole numbers of which the smallest is 1 are numbers of equal rows. In the default fit,
+            only the ratios of other weights count. If C is given, a row of weight w has the cost
+            C w.
         groups : (n,) list, array or series, optional
             Group of each row, such as the patient. No fold divides a group. If `cv` is an int, the
             folds are those of `StratifiedGroupKFold`; a splitter receives the groups. Groups apply

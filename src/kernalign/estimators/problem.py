@@ -11,7 +11,7 @@ import numpy as np
 from kernalign._typing import Array
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion
-from kernalign.gram.target import relative_weights
+from kernalign.gram.target import meant_weights, relative_weights
 from kernalign.machines.model import Seen
 from kernalign.rows import as_rows
 
@@ -52,9 +52,12 @@ class Problem:
         return replace(self.target, weight=self.weight)
 
     def relative(self, *, costs: bool) -> Problem:
-        """The problem with sample weights of mean one; with `costs`, class weights too."""
-        target = self.target.relative() if costs else self.target
-        return replace(self, weight=relative_weights(self.weight), target=target)
+        """The problem with `meant_weights`; with `costs`, class weights have mean one too."""
+        weight, target = meant_weights(self.weight), self.target
+        if costs:
+            of_classes = relative_weights(target.weight / self.weight)
+            target = replace(target, weight=weight * of_classes)
+        return replace(self, weight=weight, target=target)
 
     @cached_property
     def seen(self) -> Seen:

@@ -170,8 +170,9 @@ feature_names_in_ :
             Numbers written as text are converted. A missing number raises an error that names the
             row. Several responses share one kernel and one C; each has its own scale.
         sample_weight : (n,) array, optional
-            The default fit uses the ratios of the weights only. If C is given, a row of weight w
-            has the cost C w. With other learners, a row of weight 2 equals two rows.
+            Whole numbers of which the smallest is 1 are numbers of equal rows. In the default fit,
+            only the ratios of other weights count. If C is given, a row of weight w has the cost
+            C w.
         groups : (n,) list, array or series, optional
             Group of each row. No fold divides a group. If `cv` is an int, the folds are those of
             `GroupKFold`; a splitter receives the groups. As in `KernelClassifier`.

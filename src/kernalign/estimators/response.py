@@ -20,7 +20,7 @@ from kernalign.criteria.sum_evidence import SumEvidence
 from kernalign.gram import Target
 from kernalign.gram.packed import PackedRows
 from kernalign.gram.sampling import order_by_content, rows_in_proportion
-from kernalign.gram.target import relative_weights
+from kernalign.gram.target import meant_weights
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
 from kernalign.kernels.units import Units, weighted_median
 from kernalign.rows import as_rows
@@ -210,7 +210,7 @@ def responses_of(
 
 def choose_response(X: Any, y: Array, weight: Array, feature_names: Any = None) -> Response:
     """The curve of largest evidence on a sample, unless it raises the error of y itself."""
-    order, weight = np.arange(len(y)), relative_weights(weight)
+    order, weight = np.arange(len(y)), meant_weights(weight)
     if isinstance(feature_names, TableFeatures) and feature_names.mixed:
         order = order_by_content(X, Target(y[:, None], weight), feature_names.codes)
         y, weight = y[order], weight[order]

@@ -95,24 +95,32 @@ class Target:
             return self
         return replace(self, weight=self.weight * (rows / self.total))
 
-    def relative(self) -> Target:
-        """Weights of mean one, so that only their ratios count."""
-        return replace(self, weight=relative_weights(self.weight))
-
     def rows(self, index: Any) -> Target:
         """The target restricted to some rows."""
         return replace(self, values=self.values[index], weight=self.weight[index])
 
 
+def meant_weights(weight: Array) -> Array:
+    """Numbers of equal rows, or weights of which only the ratios count.
+
+    Whole numbers of which the smallest is one are numbers of equal rows, as in scikit-learn. A
+    factor of all other weights has no meaning: rows of weight 1000 were not observed a thousand
+    times without noise.
+    """
+    counted = weight[weight > 0].min() == 1 and (weight == np.floor(weight)).all()
+    return weight if counted else relative_weights(weight)
+
+
 def relative_weights(weight: Array) -> Array:
-    """Positive weights divided by their mean; exactly one if they are all equal.
+    """Weights divided by the mean of those that are positive; exactly one if these are all equal.
 
     Results are rounded to single precision: a common factor changes the last digits, and these must
     not affect a search.
     """
-    if (weight == weight[0]).all():
-        return np.ones(len(weight))
+    used = weight > 0
+    if (weight[used] == weight.max()).all():
+        return used.astype(float)
     # The largest first, so that no sum overflows or vanishes.
     share = weight / weight.max()
-    relative = (share / share.mean()).astype(np.float32).astype(float)
-    return np.maximum(relative, np.finfo(np.float32).tiny)
+    relative = (share / share[used].mean()).astype(np.float32).astype(float)
+    return np.where(used, np.maximum(relative, np.finfo(np.float32).tiny), 0.0)

@@ -19,6 +19,7 @@ from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
 from kernalign.gram import Target
 from kernalign.gram.labels import infer_target
+from kernalign.gram.target import meant_weights
 from kernalign.kernels import LearnedKernel
 from kernalign.machines.model import DualModel
 from kernalign.rows import as_rows
@@ -112,6 +113,8 @@ class Learner(Documented, ABC):
         """
         X, y, weight, columns = labelled_rows(self, X, y, sample_weight, multi_output=True)
         with blocks_in_threads():
+            if self.relative_weights:
+                weight = meant_weights(weight)
             target = infer_target(y, weight)
             learned = self._attributes(X, target, kernel_features(columns))
         publish(self, **columns, **learned)
@@ -186,6 +189,8 @@ class Learner(Documented, ABC):
 
     #: Whether `learn` accepts rows that are not in memory (`Rows`).
     streams: bool = False
+    #: Whether only the ratios of weights count, unless they are numbers of equal rows.
+    relative_weights: bool = False
 
     @property
     def one_pass(self) -> bool:

@@ -87,8 +87,8 @@ class KernelSearch(Learner):
     each family with one bandwidth, then the best families with one relevance per feature, then sums
     of kernels, as long as the evidence of a Gaussian process rises enough. For classification,
     leave-one-out predictions are also used. Columns are scaled to their own units, so multiplying a
-    column by a constant changes nothing. The same holds for the weights of rows: only their ratios
-    count, because a heavy row is not a row that was observed several times without noise.
+    column by a constant changes nothing. Weights that are whole numbers of which the smallest is 1
+    are numbers of equal rows; of other weights only the ratios count.
 
     Parameters
     ----------
@@ -136,6 +136,7 @@ class KernelSearch(Learner):
 
     objective_name = "evidence, in nats"
     streams = True
+    relative_weights = True
 
     def __init__(
         self,
@@ -161,7 +162,6 @@ class KernelSearch(Learner):
         self, X: Array, target: Target, feature_names: Sequence[str] | None = None
     ) -> Learned:
         sizes, effort = self._settings(target)
-        target = target.relative()
         groups = self._groups()
         rng = generator(self.random_state)
         if self.effort == "full":
