@@ -53,6 +53,17 @@ def test_one_array_of_many_objects(path):
         load(path)
 
 
+def test_the_number_of_objects(path, model, tmp_path, monkeypatch):
+    header, document, arrays = parts(path)
+    document["objects"] = document["objects"][:1] * 25_001 + document["objects"]
+    path.write_bytes(packed(header, document, arrays))
+    with pytest.raises(ModelFileError, match="at most 25000 objects"):
+        load(path)
+    monkeypatch.setattr(limits, "MOST_OBJECTS", 3)
+    with pytest.raises(ValueError, match="at most 3 objects"):
+        save(model, tmp_path / "other.kern")
+
+
 def test_labels_are_not_padded_to_much_more_than_the_file(path):
     """50,000 labels and one of 9,000 characters are 1.8 GB of an array of text."""
     header, model, arrays = parts(path)

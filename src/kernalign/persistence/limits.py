@@ -12,12 +12,20 @@ from kernalign.persistence.kinds import FieldError
 MOST_WORK, PASSES = 10**9, 16
 #: Bytes of labels, which numpy pads to the longest.
 MOST_PADDED = 2**24
+#: Objects of a file: a sum of the most kernels, each of its own family, and what stands around it.
+MOST_OBJECTS = 25_000
 #: Objects below an object, each counted as often as it is referred to, and how deep they stand.
 MOST_PARTS, DEEPEST = 10**6, 32
 #: Work of a step that scikit-learn fits, of a column that it is given, and of one that it encodes.
 FITTED_STEP, FITTED_COLUMN, ENCODED_COLUMN = 500_000, 500, 200_000
 #: Work of a term of a kernel, of a prediction of one row, and of each term of it.
 TERM, PREDICTION, PREDICTED_TERM = 10_000, 10**7, 60_000
+
+
+def check_number(objects: int) -> None:
+    """Check the number of objects of a file."""
+    if objects > MOST_OBJECTS:
+        raise FieldError(f"the model must have at most {MOST_OBJECTS} objects, and has {objects}")
 
 
 class Limits:

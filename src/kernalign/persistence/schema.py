@@ -22,7 +22,7 @@ import numpy as np
 from kernalign.kernels import Family, FamilyMember, LearnedKernel
 from kernalign.learners import Learner
 from kernalign.persistence.kinds import Array, Either, FieldError, Kind, Maybe
-from kernalign.persistence.limits import Limits, Parts
+from kernalign.persistence.limits import Limits, Parts, check_number
 from kernalign.persistence.values import Plain
 
 #: Types of the numbers of arrays.
@@ -106,6 +106,7 @@ class Writer:
     def document(self, value: Any, where: str) -> dict[str, Any]:
         """The model as JSON; its last object is the model itself."""
         self.object(value, where)
+        check_number(len(self.objects))
         described = [[a.dtype.str[1:], list(a.shape), _order(a)] for a in self.arrays]
         return {"objects": self.objects, "arrays": described}
 
@@ -202,6 +203,7 @@ class Reader:
         self._nodes, described = document["objects"], document["arrays"]
         if not isinstance(self._nodes, list) or not isinstance(described, list):
             raise FieldError("the model must be a list of objects and a list of arrays")
+        check_number(len(self._nodes))
         self._arrays = _arrays(described, numbers)
         self._objects: list[Any] = []
         self._limits = Limits(len(numbers))
