@@ -13,6 +13,18 @@ import argparse
 import importlib
 import sys
 
+#: Those that take long, and options of their own: run by name only.
+WITH_OPTIONS = (
+    "accuracy",
+    "tables",
+    "dask",
+    "files",
+    "feature_test",
+    "intervals",
+    "many_rows",
+    "own_error",
+    "scale",
+)
 NAMES = (
     "pass_over_pairs",
     "combination",
@@ -26,28 +38,8 @@ NAMES = (
     "default_fit",
     "options",
     "methods",
-    "accuracy",
-    "tables",
     "peers",
-    "dask",
-    "files",
-    "feature_test",
-    "intervals",
-    "many_rows",
-    "own_error",
-    "scale",
-)
-#: Those that take long, and options of their own: run by name only.
-WITH_OPTIONS = (
-    "accuracy",
-    "tables",
-    "dask",
-    "files",
-    "feature_test",
-    "intervals",
-    "many_rows",
-    "own_error",
-    "scale",
+    *WITH_OPTIONS,
 )
 
 

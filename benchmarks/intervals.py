@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import os
 import time
 from collections import defaultdict
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks._row import Row
+from benchmarks._stored import Cell, read, run_missing
 from experiments.problems import generator
 
 RESULTS = Path(__file__).parent / "results" / "intervals" / "results.jsonl"
@@ -73,45 +73,33 @@ def measured(method: str, name: str, repeat: int) -> dict[str, Any]:
     }
 
 
-def read() -> list[dict[str, Any]]:
-    if not RESULTS.exists():
-        return []
-    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-
-
-def run_missing(methods: Sequence[str], tasks: Sequence[str]) -> None:
-    """Measure the cells that have no row, split by split."""
-    done = {(row["method"], row["task"], row["repeat"]) for row in read()}
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+def cells(methods: Sequence[str], tasks: Sequence[str]) -> Iterator[Cell]:
+    """Split by split; fewer of methods that take long."""
     for repeat in range(SPLITS):
         for task in tasks:
             for method in methods:
-                late = method in SLOW and repeat >= FEW
-                if late or (method, task, repeat) in done:
-                    continue
-                row = measured(method, task, repeat)
-                with RESULTS.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                if method not in SLOW or repeat < FEW:
+                    yield method, task, repeat
 
 
 def table() -> Iterator[Row]:
     """Coverage of the library and its width beside the best valid peer, on the splits of both."""
-    cells: dict[tuple[str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
-    for row in read():
-        cells[row["method"], row["task"]][row["repeat"]] = row["coverage"], row["width"]
-    methods = sorted({method for method, _ in cells} - {"kernalign"})
+    found: dict[tuple[str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
+    for row in read(RESULTS):
+        found[row["method"], row["task"]][row["repeat"]] = row["coverage"], row["width"]
+    methods = sorted({method for method, _ in found} - {"kernalign"})
     for task in NAMES:
-        mine = cells.get(("kernalign", task))
+        mine = found.get(("kernalign", task))
         if not mine:
             continue
         covered = 100 * float(np.mean([c for c, _ in mine.values()]))
         yield Row(f"{task}: coverage, {len(mine)} splits", f"{covered:.1f} %", "88-93 %", "89-92 %")
         best = (np.inf, "")
         for method in methods:
-            both = sorted(set(mine) & set(cells[method, task]))
+            both = sorted(set(mine) & set(found[method, task]))
             if not both:
                 continue
-            theirs = np.array([cells[method, task][r] for r in both])
+            theirs = np.array([found[method, task][r] for r in both])
             ratio = np.mean([mine[r][1] for r in both]) / theirs[:, 1].mean()
             cover = theirs[:, 0].mean()
             what = f"{task}: width over {method} ({100 * cover:.0f} %)"
@@ -130,5 +118,5 @@ def run(given: Sequence[str] = ()) -> Iterator[Row]:
     parser.add_argument("--tasks", nargs="+", default=list(NAMES), choices=NAMES)
     options = parser.parse_args(list(given))
     if options.run:
-        run_missing(options.methods, options.tasks)
+        run_missing(RESULTS, cells(options.methods, options.tasks), measured)
     yield from table()

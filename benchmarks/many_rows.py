@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib.util
-import json
 import os
 import time
 from collections import defaultdict
@@ -25,6 +24,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from threadpoolctl import threadpool_limits
 
 from benchmarks._row import Row
+from benchmarks._stored import Cell, read, run_missing
 from benchmarks.accuracy.packages import installed
 from benchmarks.accuracy.peers import Rfm, Scaled, error_of
 from experiments.problems import Problem, generator
@@ -121,37 +121,25 @@ def measured(method: str, name: str, repeat: int) -> dict[str, Any]:
     return {**cell, "error": error, "seconds": round(seconds, 2)}
 
 
-def read() -> list[dict[str, Any]]:
-    if not RESULTS.exists():
-        return []
-    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()]
-
-
-def run_missing(tasks: Sequence[str], methods: Sequence[str] | None) -> None:
-    """Measure the cells that have no row, split by split."""
-    done = {(row["method"], row["task"], row["repeat"]) for row in read()}
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+def cells(tasks: Sequence[str], methods: Sequence[str] | None) -> Iterator[Cell]:
+    """Split by split."""
     for repeat in range(SPLITS):
         for task in tasks:
             for method in methods_of(task):
-                asked = methods is None or method in methods
-                if not asked or (method, task, repeat) in done:
-                    continue
-                row = measured(method, task, repeat)
-                with RESULTS.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row) + "\n")
+                if methods is None or method in methods:
+                    yield method, task, repeat
 
 
 def lines() -> Iterator[Row]:
     """Errors of the library beside the best of the others, on the splits of both."""
-    cells: dict[tuple[str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
-    for row in read():
-        cells[row["task"], row["method"]][row["repeat"]] = row["error"], row["seconds"]
+    found: dict[tuple[str, str], dict[int, tuple[float, float]]] = defaultdict(dict)
+    for row in read(RESULTS):
+        found[row["task"], row["method"]][row["repeat"]] = row["error"], row["seconds"]
     better = near = seen = 0
     for task in (*TABLES, ARM):
-        mine = cells.get((task, OURS), {})
+        mine = found.get((task, OURS), {})
         peers: dict[str, tuple[float, float]] = {}
-        for (name, method), theirs in cells.items():
+        for (name, method), theirs in found.items():
             both = sorted(set(mine) & set(theirs))
             if name != task or method == OURS or not both:
                 continue
@@ -182,5 +170,5 @@ def run(given: Sequence[str] = ()) -> Iterator[Row]:
     parser.add_argument("--methods", nargs="+", metavar="NAME")
     options = parser.parse_args(list(given))
     if options.run:
-        run_missing(options.tasks, options.methods)
+        run_missing(RESULTS, cells(options.tasks, options.methods), measured)
     yield from lines()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from kernalign.rows.input import columns_apart
 
 
-class FitsFiles:
+class FitsFiles(ABC):
     """`fit_files` of an estimator with `fit`."""
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from rows and labels."""
 
     def fit_files(
         self, files: Any, target: Any, sample_weight: str | None = None, groups: str | None = None
@@ -44,5 +49,4 @@ class FitsFiles:
             if name is not None and not isinstance(name, str):
                 raise TypeError(f"{what!r} must be the name of a column. Got {name!r}.")
         columns = columns_apart(files, targets, sample_weight, groups)
-        fitted: Self = self.fit(*columns)  # type: ignore[attr-defined]
-        return fitted
+        return self.fit(*columns)
