@@ -84,3 +84,15 @@ def test_intervals_cover(few_are_many):
     assert 0.84 < np.mean((low <= y[1200:]) & (y[1200:] <= high)) < 0.97
     mean, deviation = model.predict(X[1200:], return_std=True)
     assert 0.8 < np.std((y[1200:] - mean) / deviation) < 1.25
+
+
+def test_no_landmark_is_held_out(few_are_many):
+    """Such rows would have larger errors than new ones."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(6000, 2))
+    y = np.sin(25 * X[:, 0]) * np.sin(25 * X[:, 1]) > 0
+    model = KernelClassifier(n_components=900).fit(X[:2000], y[:2000])
+    held = {tuple(row) for row in X[model.held_out_.index]}
+    assert not held & {tuple(row) for row in model.model_.rows}
+    wrong = 1 - model.score(X[2000:], y[2000:])
+    assert model.cv_error_ < wrong + 2.5 * model.cv_error_std_

@@ -59,7 +59,7 @@ def fit_landmarked(
     tuned, size = tuned_noise(learner, problem.fetched(few), C)
     held = _held_out(target, np.union1d(few, learner.rows_))
     kernel = learner.kernel_
-    landmarks = _distinct(rows.take(rows_in_proportion(target, number, generator(1))))
+    landmarks = _distinct(rows.take(_landmark_rows(target, held, number)))
     first = _rows_kept(target, held, kept_rows(len(landmarks), tuned.log_noise))
     part = LandmarkRidge(kernel, landmarks, rows.take(first), tuned.log_noise)
     dual = part.solve(_without(target.rows(first), np.searchsorted(first, held)))
@@ -120,6 +120,21 @@ def _held_out(target: Target, used: IntArray) -> IntArray:
         # Too few rows are left, which happens only if the caller lowers the limits.
         free = np.arange(n)
     rows: IntArray = free[rows_in_proportion(target.rows(free), number, generator(2))]
+    return rows
+
+
+def _landmark_rows(target: Target, held: IntArray, number: int) -> IntArray:
+    """Rows outside the hold-out set.
+
+    A landmark without a label of its own helps to fit the rows around it, so that the machine is
+    worse there than at new rows: the error of the hold-out set would be too large.
+    """
+    rng = generator(1)
+    drawn = np.setdiff1d(rows_in_proportion(target, number + len(held), rng), held)
+    if not len(drawn):
+        # All rows are held out, which happens only if there are a few.
+        return rows_in_proportion(target, number, rng)
+    rows: IntArray = drawn[rows_in_proportion(target.rows(drawn), number, rng)]
     return rows
 
 
