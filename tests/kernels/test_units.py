@@ -120,3 +120,40 @@ def test_many_rows_have_the_units_of_each():
             whole[[0, 9_999, 10_000, 24_999]], units(X[[0, 9_999, 10_000, 24_999]])
         )
         assert units(X[:0]).shape == (0, 2)
+
+
+def test_columns_of_one_range_have_one_variance_on_average():
+    X = rows()
+    U = Units.by_range(X, np.ones(len(X)))(X)
+    np.testing.assert_allclose(np.ptp(U[:, :3], axis=0), np.ptp(U[:, 0]), rtol=1e-6)
+    np.testing.assert_allclose(U.mean(axis=0), 0, atol=1e-6)
+    assert U[:, :3].var(axis=0).mean() == pytest.approx(1.0, rel=1e-6)
+
+
+def test_ranges_do_not_depend_on_units_or_on_repeated_rows():
+    X, factor = rows(), np.array([1e-3, 1e3, -2.0, 5.0])
+    w = np.random.default_rng(1).integers(1, 5, len(X))
+    U = Units.by_range(X, w.astype(float))(X)
+    np.testing.assert_allclose(
+        Units.by_range(X * factor, w.astype(float))(X * factor), U * np.sign(factor), atol=1e-6
+    )
+    repeated = Units.by_range(np.repeat(X, w, axis=0), np.ones(w.sum()))
+    np.testing.assert_allclose(repeated(X), U, atol=1e-6)
+
+
+def test_codes_keep_their_values_among_ranges():
+    rng = np.random.default_rng(0)
+    codes = np.array([0, 2, 4])
+    X = np.column_stack([rng.normal(size=50), rng.integers(0, 2, 50), rng.integers(0, 4, 50)])
+    U = Units.by_range(X, np.ones(50), codes=codes)(X)
+    np.testing.assert_array_equal(U[:, 2], X[:, 2])
+    assert np.ptp(U[:, 0]) == pytest.approx(np.ptp(U[:, 1]), rel=1e-6)
+
+
+def test_unequal_ranges():
+    x = np.linspace(-1, 1, 100)
+    alike = Units.of(np.column_stack([x, 5 * x]), np.ones(100))
+    assert alike.unequal_ranges == pytest.approx(1.0)
+    rare = np.where(np.arange(100) < 3, np.arange(100), 0.0)
+    assert Units.of(np.column_stack([x, rare, np.ones(100)]), np.ones(100)).unequal_ranges > 2
+    assert Units.of(np.ones((5, 1)), np.ones(5)).unequal_ranges == 1.0

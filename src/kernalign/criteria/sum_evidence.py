@@ -23,7 +23,8 @@ from sklearn.base import clone
 from kernalign import _lapack
 from kernalign._typing import Array
 from kernalign.gram.packed import SUMS, PackedRows
-from kernalign.kernels import Family, FamilyMember
+from kernalign.kernels import Family, FamilyMember, LearnedKernel
+from kernalign.kernels.units import Units
 
 #: Packed Gram matrix of a term, its diagonal, and the slope of its profile if it has one.
 Part = tuple[Array, Array, Array | None]
@@ -87,6 +88,12 @@ class KernelSum:
     def size(self, d: int) -> float:
         """The mean diagonal on d columns of unit spread."""
         return float(sum(np.exp(term.s) * _own_size(term, d) for term in self.terms))
+
+    def in_units(self, units: Units) -> LearnedKernel:
+        """The sum as a kernel on the original columns."""
+        members = [term.member(len(units.centre)) for term in self.terms]
+        kernels = [FamilyMember(m.family.in_units(units), m.sigma) for m in members]
+        return LearnedKernel(kernels, np.array([term.weight for term in self.terms]))
 
 
 def _own_size(term: Term, d: int) -> float:

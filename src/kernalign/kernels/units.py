@@ -2,11 +2,13 @@
 
 A column is centred at its median and divided by its spread. Extreme values are damped: distances
 grow logarithmically beyond a few spreads, or from the centre on in a column with heavy tails.
+Alternatively, columns are divided by their ranges: a column that is nearly always constant, such as
+a pixel at the border of an image, then matters less than others.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -83,6 +85,30 @@ class Units:
         deviation = np.where(two, (U.max(axis=0) - U.min(axis=0)) / 2, deviation)
         low, high = X.min(axis=0), X.max(axis=0)
         return cls(squashed, centre, spread, mean, deviation, low, high, many, pairs)
+
+    @classmethod
+    def by_range(cls, X: Array, weight: Array, *, codes: IntArray | None = None) -> Units:
+        """Units in which all columns have the same range, and one variance on average."""
+        plain = cls.of(X, weight, codes=codes)
+        spread = np.where(plain.high > plain.low, plain.high - plain.low, 1.0)
+        centre = plain.low + spread / 2
+        mean, deviation = _location((X - centre) / spread, weight / weight.sum())
+        varied = plain.numbers & (plain.high > plain.low)
+        common = np.sqrt(np.mean(deviation[varied] ** 2)) if varied.any() else 1.0
+        deviation = np.full(len(spread), common)
+        return replace(plain, centre=centre, spread=spread, mean=mean, deviation=deviation)
+
+    @property
+    def numbers(self) -> Any:
+        """Which columns are not codes of three or more categories."""
+        return np.ones(len(self.centre), dtype=bool) if self.codes is None else self.codes == 0
+
+    @property
+    def unequal_ranges(self) -> float:
+        """The largest range of a column in these units, over the smallest of a varied column."""
+        ranges = (self.high - self.low) * self.slope
+        ranges = ranges[self.numbers & (ranges > 0)]
+        return float(ranges.max() / ranges.min()) if len(ranges) else 1.0
 
     def __call__(self, X: Array) -> Array:
         found = np.empty(X.shape)

@@ -9,32 +9,29 @@ from typing import Any
 import numpy as np
 
 from kernalign._threads import map_tasks
-from kernalign._typing import Array, IntArray
+from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, prior
 from kernalign.gram import Target
 from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.packed import PackedRows, packable
 from kernalign.gram.sampling import order_by_content, rows_in_proportion
-from kernalign.kernels import Family, FamilyMember, LearnedKernel
+from kernalign.kernels import Family, LearnedKernel
 from kernalign.kernels.units import Units
 from kernalign.learners.base import Learned, Learner, generator
+from kernalign.learners.unit_scan import MORE, Sample, scanned
 from kernalign.machines.tuned_ridge import class_score, ridge_at
 from kernalign.rows import as_rows
 from kernalign.solvers.family_search import (
     GROUPS,
     RELEVANT,
-    SISTERS,
     SUM,
     TIED,
     Effort,
     Found,
-    best_of,
     learn,
     search,
     simplest_enough,
-    tied_kernel,
-    tied_kernels,
 )
 from kernalign.tables import TableFeatures
 
@@ -49,8 +46,6 @@ LEAST_CLASS_NOISE = 1e-3
 MOST_ROWS = 20_000
 #: The stage of the last record in `history_`.
 CHOSEN = "chosen"
-#: A larger sample is used only if it has at least this many times the rows of the smaller one.
-MORE = 1.2
 
 
 @dataclass(frozen=True)
@@ -172,17 +167,18 @@ class KernelSearch(Learner):
             everyone = order_by_content(X, target, feature_names.codes)
         known = everyone[rows_in_proportion(target.rows(everyone), MOST_ROWS, rng)]
         X, target = as_rows(X).take(known), target.rows(known)
-        sample = _Sample(X, target, rng, codes)
+        sample = Sample(X, target, rng, codes)
         numbers = PAIR_NUMBERS * (sizes.search / SIZES[self.effort][0].search) ** 2
         affordable = max(FEWEST_ROWS, int(np.sqrt(2 * numbers / X.shape[1])))
         picked = sample.rows(min(sizes.search, affordable))
         few = picked if len(picked) <= 1.5 * sizes.scan else sample.among(picked, sizes.scan)
-        units, tied = _scanned(sample, few, groups, effort)
+        judge = sample.rows(sizes.judge)
+        scan = scanned(sample, few, judge, groups, effort)
+        units = scan.units
         rows = sample.packed(units, picked)
-        path = search(rows, tied, groups, effort, known=len(few) == len(picked))
+        path = search(rows, scan.tied, groups, effort, known=len(few) == len(picked))
         history = [_record(t, found, units) for t, found in enumerate(path)]
         order = {id(found): t for t, found in enumerate(path)}
-        judge = sample.rows(sizes.judge)
         if len(judge) > MORE * rows.n:
             path = _shortlist(path, rows, target.rows(picked), effort)
         scores = _scores(path, units, X[judge], target.rows(judge), effort)
@@ -239,69 +235,20 @@ class KernelSearch(Learner):
         return list(found.values())
 
 
-class _Sample:
-    """Stratified samples of the rows."""
-
-    def __init__(
-        self, X: Array, target: Target, rng: np.random.Generator, codes: IntArray | None = None
-    ):
-        self.X, self.target, self.rng, self.codes = X, target, rng, codes
-
-    def units(self, *, squashed: bool = False) -> Units:
-        return Units.of(self.X, self.target.weight, squashed=squashed, codes=self.codes)
-
-    def rows(self, most: int) -> IntArray:
-        return rows_in_proportion(self.target, most, self.rng)
-
-    def among(self, rows: IntArray, most: int) -> IntArray:
-        return rows[rows_in_proportion(self.target.rows(rows), most, self.rng)]
-
-    def packed(self, units: Units, rows: IntArray) -> PackedRows:
-        return PackedRows(units(self.X[rows]), self.target.rows(rows), codes=units.codes)
-
-
-def _scanned(
-    sample: _Sample, few: IntArray, groups: Sequence[Sequence[Family]], effort: Effort
-) -> tuple[Units, dict[Family, Found]]:
-    """Plain or squashed columns, by evidence, and the best kernels with one bandwidth on them."""
-    plain = sample.units()
-    scanned = [f for group in groups for f in group if f not in SISTERS or len(group) == 1]
-    tied = tied_kernels(sample.packed(plain, few), scanned, effort)
-    squashed = sample.units(squashed=True)
-    rows = sample.packed(squashed, few)
-    judges = sorted(tied, key=lambda f: -tied[f].evidence)[:2]
-
-    def near(family: Family) -> Found:
-        return tied_kernel(rows, family, effort, tied[family].kernel)
-
-    found = dict(zip(judges, map_tasks(near, judges), strict=True))
-    if best_of(found).evidence <= best_of(tied).evidence + effort.gain:
-        return plain, tied
-    return squashed, {f: found[f] if f in found else near(f) for f in tied}
-
-
 def _record(t: int, found: Found, units: Units) -> dict[str, Any]:
     """The record of a kernel on the path, for `history_` and callbacks."""
     return {
         "iteration": t + 1,
         "stage": found.stage,
-        "kernel": combination(found.kernel, units),
+        "kernel": found.kernel.in_units(units),
         "noise": float(np.exp(found.kernel.log_noise)),
         "objective": found.evidence,
     }
 
 
-def combination(k: KernelSum, units: Units) -> LearnedKernel:
-    """The sum as a kernel on the original columns."""
-    d = len(units.centre)
-    members = [term.member(d) for term in k.terms]
-    kernels = [FamilyMember(m.family.in_units(units), m.sigma) for m in members]
-    return LearnedKernel(kernels, np.array([term.weight for term in k.terms]))
-
-
 def normalised(k: KernelSum, units: Units, U: Array, target: Target) -> tuple[LearnedKernel, float]:
     """The kernel with mean centred diagonal one on some rows, and its alignment there."""
-    kernel = combination(k, units)
+    kernel = k.in_units(units)
     size, alignment = size_and_alignment(kernel(U), target)
     return LearnedKernel(kernel.kernels, kernel.weights / size), alignment
 
@@ -330,7 +277,7 @@ def _scores(
     """Evidence of each kernel, for classes with leave-one-out log-probability, on some rows."""
 
     def judged(found: Found) -> tuple[float, float]:
-        K = combination(found.kernel, units)(X)
+        K = found.kernel.in_units(units)(X)
         fitted = ridge_at(K, target, found.kernel.log_noise)
         believed = sum(prior(term.u, effort.prior)[0] for term in found.kernel.terms)
         if not target.classes:
