@@ -36,19 +36,16 @@ class Laplacian(Radial):
             with np.errstate(over="ignore"):
                 return np.clip(rows / sigma.astype(X.dtype), -largest, largest)
 
-        A = scaled(X)
-        B = A if Z is None else scaled(Z)
+        A = scaled(X).astype(float, copy=False)
+        B = A if Z is None else scaled(Z).astype(float, copy=False)
 
         def tile(rows: slice, columns: slice, out: Array) -> Array:
-            if A.dtype == np.float64:
+            # Single precision is rounded from double: scipy computes the sums in one pass over the
+            # pairs, numpy would need three passes for each feature.
+            if out.dtype == np.float64:
                 cdist(A[rows], B[columns], "cityblock", out=out)
-                return out
-            # scipy does not compute in single precision.
-            out[...] = 0.0
-            apart = np.empty_like(out)
-            for k in np.flatnonzero(np.broadcast_to(sigma, X.shape[1:]) < np.inf):
-                np.subtract.outer(A[rows, k], B[columns, k], out=apart)
-                out += np.abs(apart, out=apart)
+            else:
+                out[...] = cdist(A[rows], B[columns], "cityblock")
             return out
 
         return tile

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from sklearn.utils import gen_batches
 
 from kernalign._typing import Array
 from kernalign.kernels._decay import decay
 from kernalign.kernels._radial import Radial
 
 SMOOTHNESS = (0.5, 1.5, 2.5)
+#: Bytes of the blocks in which kernel values are computed.
+BLOCK = 2**20
 
 
 class Matern(Radial):
@@ -48,15 +51,26 @@ class Matern(Radial):
 
     def profile(self, D: Array) -> Array:
         self._check_nu()
+        K = np.empty_like(D)
+        # Blocks stay in a core's cache: this is most of the cost of a machine on many rows.
+        for rows in gen_batches(len(D), max(1, BLOCK // max(D[:1].nbytes, 1))):
+            u = self._scaled(D[rows])
+            decay(u, out=K[rows])
+            if self.nu > 0.5:
+                K[rows] *= self._polynomial(u)
+        return K
+
+    def profile_and_slope(self, D: Array) -> tuple[Array, Array]:
         u = self._scaled(D)
         K = decay(u)
-        if self.nu == 2.5:
-            K *= 1 + u + u**2 / 3
-        elif self.nu == 1.5:
-            # In place: this is most of the cost of a machine on many rows.
-            u += 1
-            K *= u
-        return K
+        slope = self._slope(u, K)
+        if self.nu > 0.5:
+            K *= self._polynomial(u)
+        return K, slope
+
+    def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
+        u = self._scaled(distances())
+        return self._slope(u, decay(u))
 
     def _scaled(self, D: Array) -> Array:
         """sqrt(2 nu D), limited to 1e3, where the decay is zero: infinity times zero is NaN."""
@@ -64,14 +78,28 @@ class Matern(Radial):
         np.minimum(u, 1e6, out=u)
         return np.sqrt(u, out=u)
 
-    def profile_slope(self, distances: Callable[[], Array], K: Array) -> Array:
-        u = self._scaled(distances())
+    def _polynomial(self, u: Array) -> Array:
+        """p, for nu above 1/2; u is overwritten."""
+        if self.nu == 1.5:
+            u += 1
+            return u
+        found: Array = u / 3
+        found += 1
+        found *= u
+        found += 1
+        return found
+
+    def _slope(self, u: Array, e: Array) -> Array:
+        """dK/dD, given u and e = exp(-u)."""
         if self.nu == 0.5:
             # Unbounded at D = 0, but every derivative of D vanishes faster: the limit is 0.
-            return -0.5 * np.divide(K, u, out=np.zeros_like(K), where=u > 0)
+            return -0.5 * np.divide(e, u, out=np.zeros_like(e), where=u > 0)
         if self.nu == 1.5:
-            return -1.5 * decay(u)
-        return -(5 / 6) * (1 + u) * decay(u)
+            return -1.5 * e
+        slope: Array = u + 1
+        slope *= e
+        slope *= -5 / 6
+        return slope
 
     has_frequencies = True
 
