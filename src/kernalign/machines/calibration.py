@@ -62,13 +62,38 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
     size = np.abs(rows).max(axis=(1, 2), initial=0.0)
     size[size == 0] = 1.0
     unit = rows / (size / 2)[:, None, None]
-    log_slopes = [_best_log_slope(one[None], weight, steps) for one in unit]
-    slopes: Array = np.exp(log_slopes) * 2 / size
+    # In arrays of one number, the search would cost more than the losses.
+    search = _best_log_slope if len(unit) == 1 else _best_log_slopes
+    slopes: Array = np.exp(search(unit, weight, steps)) * 2 / size
     return slopes
 
 
+def _best_log_slopes(unit: Array, weight: Array, steps: int) -> Array:
+    """By golden section, for several values at once."""
+    low, high = (np.full(len(unit), end) for end in LOG_SLOPE)
+
+    def loss(log_slope: Array) -> Array:
+        total: Array = log_losses(unit, np.exp(log_slope)) @ weight
+        return total
+
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    for _ in range(steps):
+        lower = at_left < at_right
+        low, high = np.where(lower, low, left), np.where(lower, right, high)
+        fresh = np.where(lower, high - GOLDEN * (high - low), low + GOLDEN * (high - low))
+        at_fresh = loss(fresh)
+        left, right = np.where(lower, fresh, right), np.where(lower, left, fresh)
+        at_left, at_right = (
+            np.where(lower, at_fresh, at_right),
+            np.where(lower, at_left, at_fresh),
+        )
+    middle: Array = (low + high) / 2
+    return middle
+
+
 def _best_log_slope(unit: Array, weight: Array, steps: int) -> float:
-    """By golden section, in plain numbers: arrays of one number would cost more than the losses."""
+    """The same for one value, in plain numbers."""
 
     def loss(log_slope: float) -> float:
         return float(log_losses(unit, np.exp([log_slope]))[0] @ weight)
