@@ -35,6 +35,30 @@ def test_factor_inverse_and_solutions(matrix):
     np.testing.assert_allclose(below(_lapack.invert(L)), below(np.linalg.inv(A)), rtol=1e-10)
 
 
+@pytest.mark.parametrize("n", [1, _lapack.LEAF, _lapack.LEAF + 1, 3 * _lapack.LEAF + 5])
+def test_inverses_of_any_size_ignore_what_is_above_the_diagonal(n):
+    rng = np.random.default_rng(n)
+    L = np.asfortranarray(rng.normal(size=(n, n)) + 3 * np.sqrt(n) * np.eye(n))
+    half, above = np.tril(L), np.triu(L, 1)
+    found = _lapack.invert_triangle(L.copy(order="F"))
+    np.testing.assert_allclose(half @ np.tril(found), np.eye(n), atol=1e-12)
+    np.testing.assert_array_equal(np.triu(found, 1), above)
+    A = np.linalg.inv(half @ half.T)
+    np.testing.assert_allclose(_lapack.inverse_diagonal(L.copy(order="F")), np.diagonal(A))
+    np.testing.assert_allclose(below(_lapack.invert(L)), below(A), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_entries_below_the_diagonal_are_packed_by_columns(n):
+    A = np.asfortranarray(np.random.default_rng(0).normal(size=(n, n)))
+    columns, rows = np.triu_indices(n, 1)
+    np.testing.assert_array_equal(_lapack.pack(A), A[rows, columns])
+    expected = A.copy()
+    expected[rows, columns] = np.arange(len(rows))
+    _lapack.unpack(np.arange(float(len(rows))), A)
+    np.testing.assert_array_equal(A, expected)
+
+
 def test_an_outer_product_is_added_below_the_diagonal(matrix):
     A = matrix
     a = np.random.default_rng(1).normal(size=(7, 2))

@@ -104,9 +104,13 @@ def _own_size(term: Term, d: int) -> float:
 
 def prior(u: Array, strength: float) -> tuple[float, Array]:
     """strength * sum_k log(1 + (u_k - mean u)^2) and its slope in u."""
-    r = u - u.mean()
-    pull = 2 * r / (1 + r * r)
-    return strength * float(np.log1p(r * r).sum()), strength * (pull - pull.mean())
+    if len(u) == 1:
+        return 0.0, np.zeros(1)
+    r = u - u.sum() / len(u)
+    squares = r * r
+    pull = 2 * r / (1 + squares)
+    slope = strength * (pull - pull.sum() / len(u))
+    return strength * float(np.log1p(squares).sum()), slope
 
 
 class SumEvidence:
@@ -128,6 +132,7 @@ class SumEvidence:
         self.rows, self.families, self.tied = rows, families, tied
         self.strength, self.least_noise = strength, least_noise
         self.sizes = [1 if one else rows.d for one in tied]
+        self._ends = np.cumsum(self.sizes).tolist()
         self.evaluations = 0
         self._room: Array | None = None
 
@@ -146,10 +151,10 @@ class SumEvidence:
         return np.concatenate([*(term.u for term in k.terms), weights, [k.log_noise]])
 
     def split(self, x: Array) -> KernelSum:
-        *u, rest = np.split(x, np.cumsum(self.sizes))
-        weights = [0.0, *rest[:-1].tolist()]
-        terms = zip(self.families, u, weights, strict=True)
-        return KernelSum(tuple(Term(*term) for term in terms), float(rest[-1]))
+        u = [x[end - size : end] for end, size in zip(self._ends, self.sizes, strict=True)]
+        *weights, log_noise = x[self._ends[-1] :].tolist()
+        terms = zip(self.families, u, [0.0, *weights], strict=True)
+        return KernelSum(tuple(Term(*term) for term in terms), log_noise)
 
     def bounds(self) -> Array:
         noise = np.log([self.least_noise, NOISE[1]])
@@ -166,8 +171,7 @@ class SumEvidence:
             feature, r = term.family.pair_feature, np.exp(term.u)
             D = rows.summed(feature, r)
             if feature in SUMS:
-                own = rows.own(feature) @ np.broadcast_to(r, (rows.d,))
-                found.append((D, own, None))
+                found.append((D, rows.own_summed(feature, r), None))
             else:
                 K, slope = term.family.profile_and_slope(D)
                 found.append((K, np.ones(rows.n), slope))
@@ -178,12 +182,11 @@ class SumEvidence:
 
         The factor lives until the next call.
         """
-        rows = self.rows
-        packed = np.zeros(len(rows.below), dtype=rows.precision)
-        diagonal = np.zeros(rows.n)
-        for term, (K, own, _) in zip(k.terms, parts, strict=True):
-            packed += rows.precision(np.exp(term.s)) * K
-            diagonal += np.exp(term.s) * own
+        rows, sizes = self.rows, [np.exp(term.s) for term in k.terms]
+        packed, diagonal = rows.precision(sizes[0]) * parts[0][0], sizes[0] * parts[0][1]
+        for size, (K, own, _) in zip(sizes[1:], parts[1:], strict=True):
+            packed += rows.precision(size) * K
+            diagonal += size * own
         # A linear kernel vanishes on constant columns: only noise, at any scale, is left.
         h = float(rows.w @ diagonal) / rows.total or 1.0
         diagonal += h * (CONSTANT + np.exp(k.log_noise) / rows.w)
@@ -199,20 +202,20 @@ class SumEvidence:
             added = 10 * added or _lapack.JITTER * float(np.abs(diagonal).mean())
 
     def _value(self, L: Array, q: float, h: float, k: KernelSum) -> float:
-        """The criterion from the factor of A and q = tr Y'A^-1 Y."""
+        """-log evidence from the factor of A and q = tr Y'A^-1 Y."""
         rows = self.rows
-        log_det = 2 * float(np.log(np.diagonal(L)).sum())
+        log_det = 2 * float(np.log(L.diagonal()).sum())
         # A row of weight w counts as w equal rows, whose determinant has these additional factors.
         extra = rows.total - rows.n
-        repeated = float(np.log(rows.w).sum()) + extra * (k.log_noise + np.log(h))
+        repeated = rows.log_weights + extra * (k.log_noise + np.log(h))
         fit = rows.total * np.log(q / (rows.total * rows.Y.shape[1]))
-        value = 0.5 * (fit + log_det + repeated)
-        return value + sum(prior(term.u, self.strength)[0] for term in k.terms)
+        return float(0.5 * (fit + log_det + repeated))
 
     def value(self, k: KernelSum) -> float:
         """-log evidence - log prior."""
         L, h = self.factor(k, self.parts(k))
-        return self._value(L, self._solved(L)[1], h, k)
+        believed = sum(prior(term.u, self.strength)[0] for term in k.terms)
+        return self._value(L, self._solved(L)[1], h, k) + believed
 
     def _solved(self, L: Array) -> tuple[Array, float]:
         a = _lapack.solve(L, self.rows.Y)
@@ -238,7 +241,9 @@ class SumEvidence:
         slopes, by_weight = [], []
         for term, part in zip(k.terms, parts, strict=True):
             by_u, by_s = self._slopes(term, part, off, on)
-            slopes.append(by_u + prior(term.u, self.strength)[1])
+            believed, pull = prior(term.u, self.strength)
+            value += believed
+            slopes.append(by_u + pull)
             by_weight.append(by_s)
         return value, np.concatenate([*slopes, by_weight[1:], [h * by_noise + extra]])
 
@@ -250,9 +255,8 @@ class SumEvidence:
         if slope is not None:
             by_r = rows.contracted(feature, off * slope, term.tied)
         else:
-            diagonal = on @ rows.own(feature)
             by_r = rows.contracted(feature, off, term.tied)
-            by_r = by_r + (diagonal.sum() if term.tied else diagonal)
+            by_r += rows.own_contracted(feature, on, term.tied)
         return size * by_r * np.exp(term.u), by_s
 
     # -- search -------------------------------------------------------------------------------

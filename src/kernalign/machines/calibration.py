@@ -18,7 +18,7 @@ from kernalign._typing import Array
 LOG_SLOPE = (-7.0, 7.0)
 #: Steps of the golden-section search; each divides the range by 1.6.
 STEPS = 30
-GOLDEN = (np.sqrt(5) - 1) / 2
+GOLDEN = (5**0.5 - 1) / 2
 
 
 class TemperatureCalibration:
@@ -62,7 +62,15 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
     size = np.abs(rows).max(axis=(1, 2), initial=0.0)
     size[size == 0] = 1.0
     unit = rows / (size / 2)[:, None, None]
-    low, high = (np.full(len(rows), end) for end in LOG_SLOPE)
+    # In arrays of one number, the search would cost more than the losses.
+    search = _best_log_slope if len(unit) == 1 else _best_log_slopes
+    slopes: Array = np.exp(search(unit, weight, steps)) * 2 / size
+    return slopes
+
+
+def _best_log_slopes(unit: Array, weight: Array, steps: int) -> Array:
+    """By golden section, for several values at once."""
+    low, high = (np.full(len(unit), end) for end in LOG_SLOPE)
 
     def loss(log_slope: Array) -> Array:
         total: Array = log_losses(unit, np.exp(log_slope)) @ weight
@@ -80,8 +88,29 @@ def best_slopes(rows: Array, weight: Array, steps: int = STEPS) -> Array:
             np.where(lower, at_fresh, at_right),
             np.where(lower, at_left, at_fresh),
         )
-    slopes: Array = np.exp((low + high) / 2) * 2 / size
-    return slopes
+    middle: Array = (low + high) / 2
+    return middle
+
+
+def _best_log_slope(unit: Array, weight: Array, steps: int) -> float:
+    """The same for one value, in plain numbers."""
+
+    def loss(log_slope: float) -> float:
+        return float(log_losses(unit, np.exp([log_slope]))[0] @ weight)
+
+    low, high = LOG_SLOPE
+    left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+    at_left, at_right = loss(left), loss(right)
+    for _ in range(steps):
+        if at_left < at_right:
+            high, right, at_right = right, left, at_left
+            left = high - GOLDEN * (high - low)
+            at_left = loss(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + GOLDEN * (high - low)
+            at_right = loss(right)
+    return (low + high) / 2
 
 
 def _two_more(rows: Array, weight: Array) -> Array:

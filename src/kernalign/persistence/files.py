@@ -14,13 +14,10 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from kernalign.persistence import container, schemas
+from kernalign.persistence import container
 from kernalign.persistence.container import SHORTEST_KEY, ModelFileError
 from kernalign.persistence.kinds import TEXT, FieldError, Kind, ListOf, optional
 from kernalign.persistence.schema import Reader, Writer
-
-#: Importing them makes them known.
-assert schemas.__all__
 
 _PACKAGES = ("kernalign", "scikit-learn", "numpy", "scipy")
 

@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,15 @@ def schema(cls: type, fields: Mapping[str, Kind], **options: Any) -> None:
     SCHEMAS[cls.__name__] = Schema(cls, fields, **options)
 
 
+def know_all() -> None:
+    """Import the schemas of all classes.
+
+    Not before the first file: the parts of scikit-learn that they describe would take a fifth of
+    the time of `import kernalign`.
+    """
+    import_module("kernalign.persistence.schemas")
+
+
 def schema_of(cls: type) -> Schema | None:
     """The schema of a class itself, not of its bases."""
     found = SCHEMAS.get(cls.__name__)
@@ -95,6 +105,7 @@ class Writer:
     """Turns an object and all that it refers to into plain data; `arrays` fills up on the way."""
 
     def __init__(self) -> None:
+        know_all()
         self.arrays: list[np.ndarray[Any, Any]] = []
         self.objects: list[Any] = []
         # Written objects are kept alive, so that no id is reused.
@@ -197,6 +208,7 @@ class Reader:
     def __init__(
         self, document: Any, numbers: memoryview, trusted: Iterable[Callable[..., Any]] = ()
     ):
+        know_all()
         self._trusted = {full_name(thing): thing for thing in trusted}
         if not isinstance(document, dict) or set(document) != {"objects", "arrays"}:
             raise FieldError("the model must be a list of objects and a list of arrays")

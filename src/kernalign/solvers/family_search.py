@@ -185,17 +185,20 @@ def _promising(
 ) -> list[KernelSum]:
     """The two families whose kernels, added as they are, leave the largest evidence."""
     used = {term.family for term in kernel.terms}
-    tried: dict[Family, tuple[float, KernelSum]] = {}
-    for new in candidates:
-        if new.family in used:
-            continue
+
+    def added(new: Term) -> tuple[float, KernelSum]:
+        """The better share of a candidate, and -log evidence with it."""
         size = KernelSum((replace(new, s=0.0),), 0.0).size(rows.d)
-        for share in SHARES:
-            term = replace(new, s=float(np.log(share * kernel.size(rows.d) / size)))
-            more = replace(kernel, terms=(*kernel.terms, term))
-            value = SumEvidence.like(rows, more, effort.prior, effort.least_noise).value(more)
-            if new.family not in tried or value < tried[new.family][0]:
-                tried[new.family] = value, more
+        scales = [float(np.log(share * kernel.size(rows.d) / size)) for share in SHARES]
+        sums = [replace(kernel, terms=(*kernel.terms, replace(new, s=s))) for s in scales]
+        problem = SumEvidence.like(rows, sums[0], effort.prior, effort.least_noise)
+        return min(((problem.value(more), more) for more in sums), key=lambda option: option[0])
+
+    new = [term for term in candidates if term.family not in used]
+    tried: dict[Family, tuple[float, KernelSum]] = {}
+    for term, option in zip(new, map_tasks(added, new), strict=True):
+        if term.family not in tried or option[0] < tried[term.family][0]:
+            tried[term.family] = option
     ranked = sorted(tried.values(), key=lambda option: option[0])
     return [more for _, more in ranked[:2]]
 
