@@ -101,17 +101,6 @@ class Matern(Radial):
         slope *= -5 / 6
         return slope
 
-    def profile_and_slope(self, D: Array) -> tuple[Array, Array]:
-        if self.nu != 1.5:
-            return super().profile_and_slope(D)
-        # Both from one root and one exponential, which are most of their cost.
-        u = self._scaled(D)
-        K = decay(u)
-        slope = K * K.dtype.type(-1.5)
-        u += 1
-        K *= u
-        return K, slope
-
     has_frequencies = True
 
     def frequencies(self, sigma: Array, d: int, number: int, rng: np.random.Generator) -> Array:
