@@ -1,7 +1,7 @@
 """Run benchmarks: python -m benchmarks [NAME ...]; without a name, all that are not named below.
 
-`accuracy`, `tables`, `dask`, `files`, `feature_test`, `intervals`, `many_rows`, `own_error` and
-`scale` take long and run by name only.
+`accuracy`, `tables`, `dask`, `files`, `feature_test`, `intervals`, `landmarks`, `many_rows`,
+`own_error` and `scale` take long and run by name only.
 
 Every row is a ratio or an error measured in this run; absolute times mean nothing.
 `python -m benchmarks scale --help` tells the options of one that has its own.
@@ -21,6 +21,7 @@ WITH_OPTIONS = (
     "files",
     "feature_test",
     "intervals",
+    "landmarks",
     "many_rows",
     "own_error",
     "scale",

@@ -1,12 +1,15 @@
 """The default fit on many rows: a ridge machine on landmarks."""
 
+import dask.array as da
 import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1, make_moons
 
+import kernalign
 from kernalign import KernelClassifier, KernelRegressor
-from kernalign.estimators import base, landmarked
+from kernalign.estimators import base, landmark_solutions, landmarked
 from kernalign.learners import kernel_search
+from kernalign.machines import posterior
 
 
 @pytest.fixture
@@ -27,7 +30,7 @@ def skewed(n):
 @pytest.mark.parametrize("streamed", [False, True])
 def test_numbers(few_are_many, monkeypatch, streamed):
     if streamed:
-        monkeypatch.setattr(landmarked, "KEPT_BYTES", 8 * 200 * 350)
+        monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 200 * 350)
     X, y = skewed(1400)
     model = KernelRegressor().fit(X[:600], y[:600])
     exact = KernelRegressor(solver="exact").fit(X[:600], y[:600])
@@ -96,3 +99,79 @@ def test_no_landmark_is_held_out(few_are_many):
     assert not held & {tuple(row) for row in model.model_.rows}
     wrong = 1 - model.score(X[2000:], y[2000:])
     assert model.cv_error_ < wrong + 2.5 * model.cv_error_std_
+
+
+@pytest.fixture
+def few_landmarks_are_many(few_are_many, monkeypatch):
+    """Blocks of at most 60 landmarks, if more than 60 are asked for."""
+    monkeypatch.setattr(landmarked, "MAX_LANDMARKS", 60)
+    monkeypatch.setattr(landmark_solutions, "BLOCK_LANDMARKS", 60)
+    monkeypatch.setattr(posterior, "MOST_LANDMARKS", 60)
+
+
+def waves(n):
+    """A function that takes many landmarks."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 2))
+    return X, np.sin(20 * X[:, 0]) * np.sin(20 * X[:, 1]) + 0.05 * rng.normal(size=n)
+
+
+def test_many_landmarks_are_solved_in_blocks(few_landmarks_are_many, tmp_path):
+    X, y = waves(1500)
+    few, many = (KernelRegressor(n_components=m).fit(X[:700], y[:700]) for m in (60, 300))
+    assert len(many.model_.rows) == 300
+    errors = [np.mean((model.predict(X[700:]) - y[700:]) ** 2) for model in (few, many)]
+    assert errors[1] < 0.5 * errors[0]
+    assert 0.3 * errors[1] < many.cv_error_ < 3 * errors[1]
+    low, high = many.predict_interval(X[700:], 0.9).T
+    assert 0.8 < np.mean((low <= y[700:]) & (y[700:] <= high)) < 0.98
+    kernalign.save(many, tmp_path / "model.kernalign")
+    loaded = kernalign.load(tmp_path / "model.kernalign")
+    np.testing.assert_array_equal(loaded.predict(X), many.predict(X))
+    np.testing.assert_array_equal(loaded.predict(X, return_std=True)[1], many.predict(X, True)[1])
+
+
+def test_several_classes_in_blocks(few_landmarks_are_many):
+    X, _ = waves(900)
+    y = np.array(["a", "b", "c"])[np.digitize(X[:, 0] + X[:, 1], [0.8, 1.2])]
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, 900)
+    weight[:50] = 0.0
+    model = KernelClassifier(n_components=200).fit(X, y, sample_weight=weight)
+    assert len(model.model_.rows) == 200
+    assert model.score(X, y) > 0.95
+
+
+def test_landmarks_are_added_while_they_help(few_are_many, monkeypatch):
+    monkeypatch.setattr(landmarked, "MIN_LANDMARKS", 60)
+    monkeypatch.setattr(landmarked, "MAX_LANDMARKS", 60)
+    X, y = waves(1500)
+    grown = KernelRegressor().fit(X[:700], y[:700])
+    number = len(grown.model_.rows)
+    # Blocks of 60, up to all rows that are not held out.
+    assert 120 <= number <= 630
+    held = {tuple(row) for row in X[grown.held_out_.index]}
+    assert not held & {tuple(row) for row in grown.model_.rows}
+    monkeypatch.setattr(landmark_solutions, "MAX_GROWN", 120)
+    assert len(KernelRegressor().fit(X[:700], y[:700]).model_.rows) == 120
+    monkeypatch.setattr(landmark_solutions, "MAX_GROWN", 60)
+    fixed = KernelRegressor().fit(X[:700], y[:700])
+    errors = [np.mean((model.predict(X[700:]) - y[700:]) ** 2) for model in (fixed, grown)]
+    assert errors[1] < 0.7 * errors[0]
+
+
+def test_landmarks_that_do_not_help_are_not_added(few_are_many, monkeypatch):
+    """The fit is then exactly that of a given number."""
+    monkeypatch.setattr(landmarked, "MIN_LANDMARKS", 60)
+    monkeypatch.setattr(landmarked, "MAX_LANDMARKS", 60)
+    X, _ = waves(700)
+    y = X[:, 0] + 0.3 * np.random.default_rng(1).normal(size=700)
+    found, given = KernelRegressor().fit(X, y), KernelRegressor(n_components=60).fit(X, y)
+    assert len(found.model_.rows) == 60
+    np.testing.assert_array_equal(found.predict(X), given.predict(X))
+
+
+def test_rows_elsewhere_have_a_limit_of_landmarks(monkeypatch):
+    monkeypatch.setattr(base, "can_load", lambda *_: False)
+    X, y = waves(400)
+    with pytest.raises(ValueError, match=r"'n_components' .* in \[1, 16000\], if the rows are not"):
+        KernelRegressor(n_components=50_000).fit(da.from_array(X, chunks=(100, -1)), y)

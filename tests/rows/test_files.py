@@ -18,7 +18,7 @@ from kernalign import (
     KernelSearch,
     Linear,
 )
-from kernalign.estimators import base, landmarked, linear
+from kernalign.estimators import base, landmark_solutions, landmarked, linear
 from kernalign.features import NystroemMap
 from kernalign.kernels import LearnedKernel
 from kernalign.machines import normal_equations
@@ -43,7 +43,7 @@ def files_stay(monkeypatch):
     monkeypatch.setattr(base, "can_load", lambda *_: False)
     monkeypatch.setattr(base, "SOLVED_ROWS", 200)
     monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
-    monkeypatch.setattr(landmarked, "KEPT_BYTES", 8 * 50 * 150)
+    monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 50 * 150)
     monkeypatch.setattr(linear, "features_fit", lambda *_: False)
     monkeypatch.setattr(linear, "FOLDS_ROWS", 100)
 

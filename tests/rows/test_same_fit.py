@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernalign import ContinuousAlignment, Gaussian, KernelClassifier, KernelRegressor, KernelSearch
-from kernalign.estimators import base, landmarked, linear
+from kernalign.estimators import base, landmark_solutions, landmarked, linear
 from kernalign.estimators.linear import can_load
 from kernalign.machines import landmark_ridge
 
@@ -85,13 +85,13 @@ def test_the_default_is_fitted_where_the_rows_are(make, stored, monkeypatch):
     solution, depend on the chunks.
     """
     monkeypatch.setattr(landmark_ridge, "SINGLE_NOISE", np.inf)
-    monkeypatch.setattr(landmarked, "FINAL_TOL", 1e-11)
+    monkeypatch.setattr(landmark_solutions, "FINAL_TOL", 1e-11)
     monkeypatch.setattr(landmark_ridge, "PASSES", 200)
     monkeypatch.setattr(base, "can_load", lambda *_: False)
     monkeypatch.setattr(base, "SOLVED_ROWS", 200)
     monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
     if not stored:
-        monkeypatch.setattr(landmarked, "KEPT_BYTES", 8 * 50 * 150)
+        monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 50 * 150)
     found = assert_same(make, {"learner": KernelSearch(effort="quick"), "n_components": 50}, 400)
     assert found.model_.kept == "landmarks"
 

@@ -16,7 +16,7 @@ from kernalign._validation import check_choice, check_count, check_positive_valu
 from kernalign.estimators.display import ShowsWhatWasLearned
 from kernalign.estimators.files import FitsFiles
 from kernalign.estimators.importances import HasImportances
-from kernalign.estimators.landmarked import fit_landmarked, landmarks_for
+from kernalign.estimators.landmarked import fit_landmarked
 from kernalign.estimators.linear import (
     EXACT_ROWS,
     SOLVERS,
@@ -45,6 +45,8 @@ logger = logging.getLogger("kernalign.estimators")
 
 #: Solvers that also work on rows that are not in memory.
 REMOTE_SOLVERS = ("nystroem", "fourier")
+#: Maximum number of landmarks for rows that are not in memory: their matrix needs 16 m^2 bytes.
+REMOTE_LANDMARKS = 16_000
 
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -130,6 +132,8 @@ class KernelPredictor(HasImportances, FitsFiles, KernelEstimator):
             wrong = "solver", "'auto', 'nystroem' or 'fourier'"
         elif self.machine is not None and self.machine != "ridge":
             wrong = "machine", "None, because other machines need the Gram matrix of all rows"
+        elif self.solver == "auto" and (self.n_components or 0) > REMOTE_LANDMARKS:
+            wrong = "n_components", f"an int in [1, {REMOTE_LANDMARKS}]"
         elif not is_integer(self.cv) or self.cv < 2:
             wrong = "cv", "an int in [2, inf)"
         elif any(learner.one_stage for learner in self._checked_learners()):
@@ -157,10 +161,9 @@ class KernelPredictor(HasImportances, FitsFiles, KernelEstimator):
         problem = problem.relative(costs=given is None)
         n = len(problem)
         if problem.remote or (self.solver == "auto" and n > SOLVED_ROWS):
-            number = landmarks_for(n, self.n_components)
             if not is_integer(self.cv) or problem.groups is not None:
                 return None
-            return fit_landmarked(learner, problem, C=given, number=number)
+            return fit_landmarked(learner, problem, C=given, asked=self.n_components)
         if folds is not None and not folds:
             raise ValueError("The 'cv' parameter must yield at least one split. Got none.")
         if folds is not None and is_integer(self.cv):

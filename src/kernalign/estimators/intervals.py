@@ -22,7 +22,7 @@ from kernalign.estimators.problem import Problem
 from kernalign.estimators.scores import NONE_HELD_OUT, NOT_NESTED, Scores
 from kernalign.estimators.searched import Searched
 from kernalign.machines import KernelModel, RidgeRegressor
-from kernalign.machines.posterior import Posterior
+from kernalign.machines.posterior import Posterior, representatives
 from kernalign.rows.input import of_rows
 
 #: Reason why there are no intervals.
@@ -161,7 +161,9 @@ class PredictsIntervals(KernelPredictor):
                 "return_std needs a machine that is a Gaussian process: the default fit, or "
                 "machine='ridge' with solver='exact'."
             )
-        return posterior.on_rows(self.model_.kernel, self.model_.rows)
+        rows = self.model_.rows
+        rows = rows if self.model_.index is not None else representatives(rows)
+        return posterior.on_rows(self.model_.kernel, rows)
 
     def _with_deviations(self, X: Any) -> tuple[Any, Any]:
         """Mean and standard deviation of the response."""

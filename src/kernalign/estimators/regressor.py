@@ -93,8 +93,9 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
     n_components : int or None
         Number of features or landmarks, for the solvers that use them. The default is 3000; between
         30,000 and 250,000 rows it grows to at most 6000. In the default fit it is half the number
-        of rows, at least 2500 and at most 4000. For fewer than 300 rows, "fourier" uses ten
-        features per row, at least 200.
+        of rows, at least 2500 and at most 4000, and up to 16,000 if more of them lower the error of
+        the hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows, "fourier"
+        uses ten features per row, at least 200.
     {categorical_features}
     {kinds}
     {verbose}

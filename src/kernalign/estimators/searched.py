@@ -181,7 +181,7 @@ def fit_searched(
                 importances = probes.importances(f)
             learned = FoldKernel(found.kernel, len(found.extra["rows_"]), importances)
         K = found.kernel(problem.X[test], rows.X)
-        outputs = _flat(solved.model.predict(K))
+        outputs = flat(solved.model.predict(K))
         deviations = None
         if not problem.target.classes:
             deviations = solved.posterior.deviations(solved.L, found.kernel, problem.X[test], K)
@@ -228,7 +228,7 @@ def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Traine
     if len(few) < n:
         machine = solved_ridge(kernel(problem.X), target, tuned.log_noise)
     C = 1 / (float(np.exp(tuned.log_noise)) * size)
-    return Trained(machine.model, C, _flat(left_out), machine.posterior)
+    return Trained(machine.model, C, flat(left_out), machine.posterior)
 
 
 def tuned_noise(learner: KernelSearch, rows: Problem, C: float | None) -> tuple[TunedRidge, float]:
@@ -262,7 +262,7 @@ def _as_learned(learner: KernelSearch) -> Learned:
     return Learned(learner.kernel_, learner.alignment_, [], extra=extra)
 
 
-def _flat(outputs: Array) -> Array:
+def flat(outputs: Array) -> Array:
     """Outputs without the last axis if it has one column."""
     return outputs[:, 0] if outputs.ndim == 2 and outputs.shape[1] == 1 else outputs
 

@@ -40,11 +40,15 @@ class Costs:
     @classmethod
     def on_landmarks(cls, n: int, d: int, m: int) -> Costs:
         """Costs with m landmarks: a search on up to twice as many rows, two factorisations in
-        O(m^3), and kernel values of all rows. The hold-out set takes the place of a fold."""
+        O(m^3), and kernel values of all rows. The hold-out set takes the place of a fold.
+
+        More than 4000 landmarks are solved in blocks, by two sweeps and a last one on all rows."""
         exact = cls.of(1000, d)
         search = exact.search * min(max(n / 5000, 1.0), 2.0) ** 2
-        values = 2e-8 * n * m / thread_count()
-        return cls(search, values / 2, 1.2 + 8e-11 * m**3 + values)
+        values, factors = 2e-8 * n * m / thread_count(), 8e-11 * m * min(m, 4000) ** 2
+        if m > 4000:
+            return cls(search, values + factors, 1.2 + 2 * (values + factors))
+        return cls(search, values / 2, 1.2 + factors + values)
 
     def steps(self, folds: int) -> Sequence[float]:
         """Costs of the search, the machine and the folds, which run in parallel."""

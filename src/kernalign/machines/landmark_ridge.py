@@ -61,6 +61,7 @@ class LandmarkRidge:
     kernel, landmarks : k and Z; X : (n, d) rows, in memory or elsewhere; log_noise : in units of
         the mean diagonal of K.
     keep : whether kernel values are stored; otherwise they are recomputed in each step.
+    h : the mean diagonal, if it is not that of these landmarks.
     """
 
     def __init__(
@@ -70,13 +71,15 @@ class LandmarkRidge:
         X: Any,
         log_noise: float,
         keep: bool = True,
+        h: float | None = None,
     ):
         self.precision = precision_for(log_noise)
         self.X, self.n, self.m = X, len(X), len(landmarks)
         K = kernel(landmarks)
-        self.h = float(np.diagonal(K).mean()) or 1.0
+        self.h = (float(np.diagonal(K).mean()) or 1.0) if h is None else h
         self.constant = CONSTANT * self.h
         self.noise = float(np.exp(log_noise)) * self.h
+        self.jitter = JITTER[self.precision] * (self.h + self.constant)
         self._values = LandmarkValues(kernel, landmarks, self.constant, self.precision)
         self._kept: Array | None = None
         self._precondition(K)
@@ -95,7 +98,7 @@ class LandmarkRidge:
         """The factors T and A, from K = k(Z, Z), which is overwritten."""
         K += self.constant
         diagonal = K.ravel(order="K")[:: self.m + 1]
-        diagonal += JITTER[self.precision] * (self.h + self.constant)
+        diagonal += self.jitter
         L = _lapack.cholesky(K)
         self.T = _lower(L, self.precision)
         _lapack.product(L)
@@ -133,6 +136,33 @@ class LandmarkRidge:
             b += conjugate_gradients(system, residual, wanted, most, inverse)[0]
             a = self._coefficients(b)[1].astype(float)
         return DualModel(a, mean + self.constant * a.sum(axis=0))
+
+    def step(
+        self, residuals: Array, penalty: Array, w: Array, tolerance: float, most: int
+    ) -> tuple[Array, Array]:
+        """The change d, (m, c), that minimises sum_i w_i |r_i - k(x_i, Z) d|^2 + noise (d'K d +
+        2 d'penalty), nearly, and its outputs k(x_i, Z) d, (n, c).
+
+        residuals : r, (n, c); tolerance : residual of the equations relative to that at d = 0;
+        most : number of steps. Every step of conjugate gradients lowers the objective.
+        """
+        with blocks_in_threads():
+            slope = self._summed(_weighted, residuals.shape[1], w, residuals)
+            right = self._left(slope - (self.noise * penalty).astype(self.precision))
+            system = partial(self._system, self, w)
+            b, _ = conjugate_gradients(system, right, tolerance * norms(right), most)
+            d = self._coefficients(b)[1]
+            return d.astype(float), self.outputs(d)
+
+    def outputs(self, a: Array) -> Array:
+        """k(x_i, Z) a of all rows, (n, c), from stored kernel values."""
+        kept = self._kept
+        assert kept is not None, "kernel values of a block are stored"
+        found = np.empty((self.n, a.shape[1]))
+        a = a.astype(self.precision)
+        for rows, part in map_rows(lambda rows: kept[rows] @ a, self.n, ROWS):
+            found[rows] = part
+        return found
 
     def _solved_on(self, sample: Sample, residual: Array) -> Array:
         """The solution of the system in which a sample represents all rows."""
@@ -179,6 +209,12 @@ class LandmarkRidge:
         for _, part in map_rows(block, self.n, ROWS):
             total += part
         return total.astype(self.precision)
+
+
+def _weighted(values: Array, w: Array, columns: Array) -> Array:
+    """W columns."""
+    found: Array = (w[:, None] * columns).astype(values.dtype)
+    return found
 
 
 def _weighted_outputs(a: Array, values: Array, w: Array) -> Array:

@@ -26,6 +26,8 @@ from kernalign.kernels import LearnedKernel
 from kernalign.kernels.beyond import variance_beyond
 from kernalign.kernels.learned import rows_within_budget
 
+#: Maximum number of landmarks that the variances of a machine on landmarks are computed from.
+MOST_LANDMARKS = 4000
 #: Number of rows whose variances are computed at a time, if the memory limit allows it.
 ROWS = 256
 
@@ -88,6 +90,12 @@ class Posterior:
             return self.deviations(L, kernel, X, kernel(X, rows))
 
         return lambda X: _in_blocks(block, X, len(rows))
+
+
+def representatives(landmarks: Array) -> Array:
+    """Landmarks that stand for all: A of many would not fit in memory. If there are more than 4000,
+    they are in random order."""
+    return landmarks[:MOST_LANDMARKS]
 
 
 def _in_blocks(function: Callable[[Array], Array], X: Array, columns: int) -> Array:

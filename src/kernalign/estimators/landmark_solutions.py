@@ -1,0 +1,196 @@
+"""The machine of the default fit on many rows: solved without the hold-out set, then with all rows.
+
+- Up to 4000 landmarks: `LandmarkRidge`. If kernel values of all rows take too much memory, a part
+  of the rows gives the first solution.
+- If the number of landmarks is not given and these kernel values do fit, further blocks of
+  landmarks are added while they lower the error of the hold-out set.
+- A larger given number, for rows in memory: `BlockRidge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array, IntArray
+from kernalign.gram import Target
+from kernalign.gram.sampling import rows_in_proportion, stratified_order
+from kernalign.kernels import LearnedKernel
+from kernalign.learners.base import generator
+from kernalign.machines.block_ridge import BlockRidge, Descent, block_size, mean_of
+from kernalign.machines.landmark_ridge import LandmarkRidge, Sample, precision_for
+from kernalign.machines.model import DualModel
+from kernalign.rows import as_rows
+
+#: Limit for stored kernel values. If all rows exceed it, rows with this share of it give a first
+#: solution. Steps on all rows, which recompute kernel values, then reduce the residual to the last
+#: of these numbers, relative to the first residual.
+KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
+#: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
+#: are in memory at a time.
+BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
+#: Maximum number of sweeps without the hold-out set, and then with all rows.
+SWEEPS, FINAL_SWEEPS = 2, 1
+#: A block of landmarks is added if it lowers the squared error of the hold-out set by this share,
+#: up to this number of landmarks.
+MIN_GAIN, MAX_GROWN = 0.02, 16_000
+
+
+@dataclass(frozen=True)
+class Task:
+    """A learned kernel with its noise, the rows, and positions of the hold-out set."""
+
+    kernel: LearnedKernel
+    X: Any
+    target: Target
+    held: IntArray
+    log_noise: float
+
+    @cached_property
+    def without(self) -> Target:
+        """The target with weight zero for the hold-out set."""
+        return _without(self.target, self.held)
+
+    def error(self, outputs: Array) -> float:
+        """Squared error of the outputs of the hold-out set. For classes, it has less variance than
+        the error rate."""
+        rows = self.target.rows(self.held)
+        return float(rows.weight @ ((rows.values - outputs) ** 2).mean(axis=1))
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The machine without the hold-out set.
+
+    landmarks : (m, d) in random order if there are more than 4000.
+    outputs : (h, c) of the hold-out set; share : of the rows that this machine was trained on.
+    on_all_rows : returns the machine trained on all rows.
+    noise, constant : in units of the kernel.
+    """
+
+    landmarks: Array
+    outputs: Array
+    share: float
+    on_all_rows: Callable[[], DualModel]
+    noise: float
+    constant: float
+
+
+def solved(task: Task, number: int, *, grow: bool) -> Solution:
+    """The machine on one block of landmarks.
+
+    grow : add blocks while they lower the error.
+    """
+    kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
+    places = _landmark_rows(target, task.held, number)
+    distinct = _distinct(rows.take(places))
+    places, landmarks = places[distinct], rows.take(places[distinct])
+    first = _rows_kept(target, task.held, kept_rows(len(places), task.log_noise))
+    loaded = rows.take(first)
+    part = LandmarkRidge(kernel, landmarks, loaded, task.log_noise)
+    dual = part.solve(task.without.rows(first))
+    if len(first) == n:
+        if grow:
+            machine = BlockRidge(kernel, loaded, places, len(places), task.log_noise, part)
+            grown = _grown(task, machine, machine.at(dual))
+            if grown is not None:
+                return _in_blocks(task, *grown)
+        finish = partial(part.solve, target, dual)
+    else:
+        everything = LandmarkRidge(kernel, landmarks, task.X, task.log_noise, keep=False)
+        sample = Sample.of(part, target, first)
+        finish = partial(everything.solve, target, dual, FINAL_TOL, sample)
+    outputs = dual.predict(kernel(rows.take(task.held), landmarks))
+    return Solution(landmarks, outputs, len(first) / n, finish, part.noise, part.constant)
+
+
+def solved_in_blocks(task: Task, number: int) -> Solution:
+    """The machine on any number of landmarks, for rows in memory."""
+    places = _landmark_rows(task.target, task.held, number)
+    places = places[_distinct(task.X[places])]
+    places = places[stratified_order(task.target.rows(places), generator(4))]
+    size = min(BLOCK_LANDMARKS, block_size(len(task.X), task.log_noise, BLOCK_BYTES))
+    machine = BlockRidge(task.kernel, task.X, places, size, task.log_noise)
+    return _in_blocks(task, machine, machine.solve(task.without, sweeps=SWEEPS - 1))
+
+
+def _in_blocks(task: Task, machine: BlockRidge, start: Descent) -> Solution:
+    """One more sweep without the hold-out set."""
+    target, without = task.target, task.without
+    now = machine.solve(without, start, sweeps=1)
+    outputs = mean_of(without) + now.f[task.held]
+
+    def on_all_rows() -> DualModel:
+        return machine.model(target, machine.solve(target, now, sweeps=FINAL_SWEEPS))
+
+    landmarks = machine.X[machine.landmarks]
+    return Solution(landmarks, outputs, 1.0, on_all_rows, machine.noise, machine.constant)
+
+
+def _grown(task: Task, machine: BlockRidge, now: Descent) -> tuple[BlockRidge, Descent] | None:
+    """The machine with more landmarks; None if the first further block does not pay."""
+    mean = mean_of(task.without)
+    error, grown = task.error(mean + now.f[task.held]), None
+    for more in _further_rows(task, machine):
+        larger = machine.extended(more)
+        block = np.arange(len(machine.landmarks), len(larger.landmarks))
+        trial = larger.descend(task.without, now, [block])
+        before, error = error, task.error(mean + trial.f[task.held])
+        if error > (1 - MIN_GAIN) * before:
+            break
+        machine, now = grown = larger, trial
+    return grown
+
+
+def _further_rows(task: Task, machine: BlockRidge) -> list[IntArray]:
+    """Blocks of rows that are neither held out nor landmarks yet."""
+    free = np.setdiff1d(np.arange(len(task.X)), np.union1d(task.held, machine.landmarks))
+    free = free[stratified_order(task.target.rows(free), generator(4))]
+    free = free[: max(MAX_GROWN - len(machine.landmarks), 0)]
+    free = free[_distinct(machine.X[free])]
+    return [free[i : i + machine.size] for i in range(0, len(free), machine.size)]
+
+
+def kept_rows(number: int, log_noise: float) -> int:
+    """Number of rows whose kernel values with the landmarks are stored."""
+    return int(KEPT_BYTES // (np.dtype(precision_for(log_noise)).itemsize * number))
+
+
+def _rows_kept(target: Target, held: IntArray, most: int) -> IntArray:
+    """The rows whose kernel values are stored; they include the hold-out set."""
+    if len(target.weight) <= most:
+        return np.arange(len(target.weight))
+    number = max(int(SAMPLE_SHARE * most) - len(held), 1)
+    return np.union1d(held, rows_in_proportion(target, number, generator(3)))
+
+
+def _landmark_rows(target: Target, held: IntArray, number: int) -> IntArray:
+    """Rows outside the hold-out set.
+
+    A landmark without a label of its own helps to fit the rows around it, so that the machine is
+    worse there than at new rows: the error of the hold-out set would be too large.
+    """
+    rng = generator(1)
+    drawn = np.setdiff1d(rows_in_proportion(target, number + len(held), rng), held)
+    if not len(drawn):
+        # All rows are held out, which happens only if there are a few.
+        return rows_in_proportion(target, number, rng)
+    rows: IntArray = drawn[rows_in_proportion(target.rows(drawn), number, rng)]
+    return rows
+
+
+def _without(target: Target, rows: IntArray) -> Target:
+    weight = target.weight.copy()
+    weight[rows] = 0.0
+    return Target(target.values, weight, target.classes)
+
+
+def _distinct(rows: Array) -> IntArray:
+    """Positions of one of each set of equal rows, in their order."""
+    _, first = np.unique(rows, axis=0, return_index=True)
+    found: IntArray = np.sort(first)
+    return found
