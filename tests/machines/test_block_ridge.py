@@ -207,9 +207,9 @@ def test_two_blocks_of_kernel_values_are_in_memory(monkeypatch):
 
 
 def test_blocks_fit_in_memory():
-    assert block_size(200_000, np.log(0.1), 2.4e9) == 3000
-    assert block_size(200_000, np.log(0.01), 2.4e9) == 1500
-    assert block_size(10**9, 0.0, 1e6) == 1
+    assert block_size(200_000, np.float32, 2.4e9) == 3000
+    assert block_size(200_000, np.float64, 2.4e9) == 1500
+    assert block_size(10**9, np.float32, 1e6) == 1
 
 
 @pytest.mark.parametrize("number", [1, 20, 21, 97])

@@ -6,7 +6,7 @@ import pytest
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern
-from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge, Sample
+from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge, Sample, precision_for
 
 KERNELS = {
     "smooth": LearnedKernel([Gaussian(ard=True).at(*[2.0, 3.0, 5.0])], np.array([1.5])),
@@ -145,3 +145,17 @@ def test_rows_too_far_for_single_precision():
     X[0] = 1e25
     machine = LandmarkRidge(KERNELS["smooth"], X[1:40], X, -1.0)
     assert np.isfinite(machine.solve(Target(Y, w)).coefficients).all()
+
+
+def test_classes_need_no_double_precision():
+    """Labels are right or wrong by far more than a rounding error."""
+    X, Y, w = problem(800)
+    kernel, Z, target = KERNELS["rough"], X[:200], Target(np.sign(Y), w, classes=True)
+    single, double = (
+        LandmarkRidge(kernel, Z, X, np.log(1e-3), precision=precision).solve(target)
+        for precision in (precision_for(np.log(1e-3), classes=True), np.float64)
+    )
+    assert precision_for(np.log(1e-3), classes=True) == np.float32
+    assert precision_for(np.log(1e-3)) == np.float64
+    outputs = [model.predict(kernel(X, Z)) for model in (single, double)]
+    assert np.abs(outputs[0] - outputs[1]).max() < 2e-3

@@ -50,6 +50,11 @@ class Task:
     held: IntArray
     log_noise: float
 
+    @property
+    def precision(self) -> Any:
+        """The precision of kernel values."""
+        return precision_for(self.log_noise, self.target.classes)
+
     @cached_property
     def without(self) -> Target:
         """The target with weight zero for the hold-out set."""
@@ -89,19 +94,22 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     places = _landmark_rows(target, task.held, number)
     distinct = _distinct(rows.take(places))
     places, landmarks = places[distinct], rows.take(places[distinct])
-    first = _rows_kept(target, task.held, kept_rows(len(places), task.log_noise))
+    first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
     loaded = rows.take(first)
-    part = LandmarkRidge(kernel, landmarks, loaded, task.log_noise)
+    noise, precision = task.log_noise, task.precision
+    part = LandmarkRidge(kernel, landmarks, loaded, noise, precision=precision)
     dual = part.solve(task.without.rows(first))
     if len(first) == n:
         if grow:
-            machine = BlockRidge(kernel, loaded, places, len(places), task.log_noise, part)
+            machine = BlockRidge(kernel, loaded, places, len(places), noise, part)
             grown = _grown(task, machine, machine.at(dual))
             if grown is not None:
                 return _in_blocks(task, *grown)
         finish = partial(part.solve, target, dual)
     else:
-        everything = LandmarkRidge(kernel, landmarks, task.X, task.log_noise, keep=False)
+        everything = LandmarkRidge(
+            kernel, landmarks, task.X, noise, keep=False, precision=precision
+        )
         sample = Sample.of(part, target, first)
         finish = partial(everything.solve, target, dual, FINAL_TOL, sample)
     outputs = dual.predict(kernel(rows.take(task.held), landmarks))
@@ -113,8 +121,10 @@ def solved_in_blocks(task: Task, number: int) -> Solution:
     places = _landmark_rows(task.target, task.held, number)
     places = places[_distinct(task.X[places])]
     places = places[stratified_order(task.target.rows(places), generator(4))]
-    size = min(BLOCK_LANDMARKS, block_size(len(task.X), task.log_noise, BLOCK_BYTES))
-    machine = BlockRidge(task.kernel, task.X, places, size, task.log_noise)
+    size = min(BLOCK_LANDMARKS, block_size(len(task.X), task.precision, BLOCK_BYTES))
+    machine = BlockRidge(
+        task.kernel, task.X, places, size, task.log_noise, precision=task.precision
+    )
     return _in_blocks(task, machine, machine.solve(task.without, sweeps=SWEEPS - 1))
 
 
@@ -155,9 +165,9 @@ def _further_rows(task: Task, machine: BlockRidge) -> list[IntArray]:
     return [free[i : i + machine.size] for i in range(0, len(free), machine.size)]
 
 
-def kept_rows(number: int, log_noise: float) -> int:
+def kept_rows(number: int, precision: Any) -> int:
     """Number of rows whose kernel values with the landmarks are stored."""
-    return int(KEPT_BYTES // (np.dtype(precision_for(log_noise)).itemsize * number))
+    return int(KEPT_BYTES // (np.dtype(precision).itemsize * number))
 
 
 def _rows_kept(target: Target, held: IntArray, most: int) -> IntArray:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array, IntArray
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
-from kernalign.machines.landmark_ridge import LandmarkRidge, precision_for
+from kernalign.machines.landmark_ridge import LandmarkRidge
 from kernalign.machines.model import DualModel
 
 #: Stopping criterion of the conjugate gradients on the first landmarks, and on a block: residual
@@ -62,6 +63,7 @@ class BlockRidge:
     kernel : k; X : (n, d) rows in memory; landmarks : (m,) their positions in X, in random order;
     size : maximum number of landmarks in a block.
     first : the machine on the first m_1 landmarks, with stored kernel values.
+    precision : as in `LandmarkRidge`.
     """
 
     def __init__(
@@ -72,12 +74,14 @@ class BlockRidge:
         size: int,
         log_noise: float,
         first: LandmarkRidge | None = None,
+        precision: Any = None,
     ):
         self.kernel, self.X, self.landmarks, self.size = kernel, X, landmarks, size
         self.log_noise = log_noise
         if first is None:
             with blocks_in_threads():
-                first = LandmarkRidge(kernel, X[landmarks[:size]], X, log_noise)
+                Z = X[landmarks[:size]]
+                first = LandmarkRidge(kernel, Z, X, log_noise, precision=precision)
         self.first = first
         self.noise, self.constant, self.jitter = first.noise, first.constant, first.jitter
 
@@ -154,8 +158,10 @@ class BlockRidge:
         """The machine on one block."""
         if len(block) == self.first.m and block[-1] == self.first.m - 1:
             return self.first
-        Z = self.X[self.landmarks[block]]
-        return LandmarkRidge(self.kernel, Z, self.X, self.log_noise, h=self.first.h)
+        Z, first = self.X[self.landmarks[block]], self.first
+        return LandmarkRidge(
+            self.kernel, Z, self.X, self.log_noise, h=first.h, precision=first.precision
+        )
 
     def _extrapolated(self, target: Target, before: Descent, now: Descent) -> Descent:
         """Step 3, for each output: J is quadratic in the two multiples."""
@@ -211,9 +217,9 @@ def _solved(H: Array, g: Array) -> Array:
     return found
 
 
-def block_size(n: int, log_noise: float, memory: float) -> int:
+def block_size(n: int, precision: Any, memory: float) -> int:
     """Number of landmarks whose kernel values with n rows fit in memory."""
-    return max(1, int(memory // (np.dtype(precision_for(log_noise)).itemsize * n)))
+    return max(1, int(memory // (np.dtype(precision).itemsize * n)))
 
 
 def similar_blocks(

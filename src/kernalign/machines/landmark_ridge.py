@@ -32,8 +32,8 @@ from kernalign.machines.model import DualModel
 from kernalign.rows import RowSums, as_rows
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
 
-#: Kernel values are stored in single precision unless the noise, in units of the kernel, is below
-#: this: rounding errors would then look like signal.
+#: Kernel values of a machine for numbers are stored in single precision unless the noise, in units
+#: of the kernel, is below this: rounding errors would then look like signal.
 SINGLE_NOISE = 0.05
 #: Added to the diagonal of K, in units of it, by the precision of the kernel values, so that
 #: directions that are rounding errors stay small.
@@ -50,9 +50,10 @@ ROWS, BLOCKS = 512, 32
 OfValues = Callable[..., Array]
 
 
-def precision_for(log_noise: float) -> Any:
-    """The precision of kernel values for a noise in units of the kernel."""
-    return np.float32 if log_noise >= np.log(SINGLE_NOISE) else np.float64
+def precision_for(log_noise: float, classes: bool = False) -> Any:
+    """The precision of kernel values for a noise in units of the kernel. Labels of classes are
+    never so exact that rounding errors matter."""
+    return np.float32 if classes or log_noise >= np.log(SINGLE_NOISE) else np.float64
 
 
 class LandmarkRidge:
@@ -62,6 +63,7 @@ class LandmarkRidge:
         the mean diagonal of K.
     keep : whether kernel values are stored; otherwise they are recomputed in each step.
     h : the mean diagonal, if it is not that of these landmarks.
+    precision : of kernel values, if it is not that for numbers with this noise.
     """
 
     def __init__(
@@ -72,8 +74,9 @@ class LandmarkRidge:
         log_noise: float,
         keep: bool = True,
         h: float | None = None,
+        precision: Any = None,
     ):
-        self.precision = precision_for(log_noise)
+        self.precision = precision_for(log_noise) if precision is None else precision
         self.X, self.n, self.m = X, len(X), len(landmarks)
         K = kernel(landmarks)
         self.h = (float(np.diagonal(K).mean()) or 1.0) if h is None else h
