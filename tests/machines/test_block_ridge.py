@@ -122,6 +122,22 @@ def test_extrapolation_minimises_over_both_changes():
         assert (np.abs((change * slope).sum(axis=0)) < 1e-9 * steepest).all()
 
 
+@pytest.mark.parametrize("curvature", [0.0, 1e-310, -1e-12])
+def test_a_change_of_nothing_is_not_used(curvature):
+    H, g = np.array([[4.0, 1e-6], [1e-6, curvature]]), np.array([2.0, 1e-6])
+    np.testing.assert_allclose(block_ridge._solved(H, g), [0.5, 0.0])
+    np.testing.assert_array_equal(block_ridge._solved(0 * H, g), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-12])
+def test_a_response_that_is_hardly_there(factor):
+    """With more noise than signal, sweeps soon change nothing."""
+    X, Y, w = problem()
+    machine = BlockRidge(KERNELS["rough"], X, places(), SIZE, float(np.log(1e3)))
+    found = machine.solve(Target(factor * Y, w), tolerance=0.0, sweeps=30)
+    assert np.abs(found.f).max() <= factor * np.abs(Y).max()
+
+
 def test_a_single_block_is_the_machine_on_landmarks(monkeypatch):
     X, Y, w = problem()
     target, kernel = Target(Y, w), KERNELS["smooth"]

@@ -40,6 +40,8 @@ from kernalign.machines.model import DualModel
 FIRST_STOP, BLOCK_STOP = (1e-3, 100), (0.1, 10)
 #: Stopping criterion of the sweeps: decrease of J relative to J, and maximum number.
 TOLERANCE, SWEEPS = 1e-3, 10
+#: Curvature of J along a change, relative to that along the other one, below which it is not used.
+MIN_CURVATURE = 1e-20
 
 
 @dataclass(frozen=True)
@@ -211,9 +213,13 @@ def mean_of(target: Target) -> Array:
 
 
 def _solved(H: Array, g: Array) -> Array:
-    """H^+ g: directions of J that are rounding errors are not used."""
-    size = np.sqrt(np.maximum(np.diagonal(H), np.finfo(float).tiny))
-    found: Array = np.linalg.lstsq(H / np.outer(size, size), g / size, rcond=1e-10)[0] / size
+    """H^+ g. A change along which J is not curved, beyond rounding errors, is not used: it is the
+    change of a sweep that changed nothing."""
+    curvature = np.diagonal(H)
+    used = np.flatnonzero(curvature > MIN_CURVATURE * max(curvature.max(), 0.0))
+    found, size = np.zeros(len(g)), np.sqrt(curvature[used])
+    scaled = H[np.ix_(used, used)] / size / size[:, None]
+    found[used] = np.linalg.lstsq(scaled, g[used] / size, rcond=1e-10)[0] / size
     return found
 
 
