@@ -108,6 +108,22 @@ def blocks_in_threads() -> Iterator[tuple[ThreadPoolExecutor | None, int]]:
         _one_blas_thread.leave()
 
 
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Run everything inside in the calling thread, with single-threaded BLAS.
+
+    Threads wait for each other between operations. If these are short, they lose more than they
+    gain.
+    """
+    _one_blas_thread.enter()
+    token = _pool.set((None, 1))
+    try:
+        yield
+    finally:
+        _pool.reset(token)
+        _one_blas_thread.leave()
+
+
 def map_rows(
     function: Callable[[slice], Result], n: int, size: int
 ) -> Iterator[tuple[slice, Result]]:

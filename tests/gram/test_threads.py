@@ -1,7 +1,7 @@
 """Threads change the time that sums take, and nothing else."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
+from threading import Event, get_ident
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from kernalign._threads import (
     active_threads,
     blocks_in_threads,
+    in_one_thread,
     map_ahead,
     map_beside,
     map_rows,
@@ -230,4 +231,16 @@ def test_limits_are_restored_after_overlapping_use_in_several_threads():
             for future in [pool.submit(first), pool.submit(second)]:
                 future.result()
         assert seen == {"threads": 2, "inside": 1}
+        assert thread_count() == 2
+
+
+def test_small_tables_stay_in_one_thread():
+    """Whatever is mapped inside runs in the caller, and the limit of BLAS is restored."""
+    caller = get_ident()
+    with threadpool_limits(2, user_api="blas"):
+        with in_one_thread():
+            assert thread_count() == active_threads() == 1
+            assert set(map_tasks(lambda _: get_ident(), range(4))) == {caller}
+            own, others = map_beside(get_ident, lambda _: get_ident(), [1])
+            assert {own, *others} == {caller}
         assert thread_count() == 2

@@ -7,6 +7,7 @@ fold runs its own search, which has not seen the fold's held-out rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernalign._progress import Progress, current
-from kernalign._threads import map_beside
+from kernalign._threads import in_one_thread, map_beside
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.failed_search import better_search
@@ -45,6 +46,8 @@ from kernalign.machines.tuned_ridge import (
 #: Up to this number of rows, the machine is solved on all of them; its noise is tuned on at most
 #: the second number.
 SOLVED_ROWS, TUNED_ROWS = 5000, 2000
+#: Up to this number of rows, everything runs in one thread.
+SERIAL_ROWS = 400
 #: Number of held-out rows that is enough to estimate an error.
 EVALUATED_ROWS = 1000
 MACHINE = "ridge regression"
@@ -193,9 +196,10 @@ def fit_searched(
 
     if not nested:
         searched()
-    # Folds that search by themselves need nothing of the fit on all rows, nor it of them.
-    trained, judged = map_beside(trained_on_all, fold, folds or ())
-    parts = [checked(split, *one) for split, one in zip(folds or (), judged, strict=True)]
+    with in_one_thread() if len(problem) <= SERIAL_ROWS else nullcontext():
+        # Folds that search by themselves need nothing of the fit on all rows, nor it of them.
+        trained, judged = map_beside(trained_on_all, fold, folds or ())
+        parts = [checked(split, *one) for split, one in zip(folds or (), judged, strict=True)]
     model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
     posterior = trained.posterior.at_rows(model.index)
     again = [part.learned for part in parts if part.learned is not None]

@@ -70,7 +70,7 @@ SIZES = {
     "full": (Sizes(), Effort()),
     "quick": (
         Sizes(search=200, judge=200, refine=200, refine_steps=0),
-        Effort(race=5, settle=8, max_terms=2),
+        Effort(race=5, settle=8, max_terms=2, noises=(0.1,), additions=1),
     ),
 }
 
@@ -208,11 +208,10 @@ class KernelSearch(Learner):
         check_count(self, "max_kernels")
         check_choice(self, "effort", tuple(SIZES))
         sizes, effort = SIZES[self.effort]
-        return sizes, Effort(
+        return sizes, replace(
+            effort,
             prior=float(self.prior),
             max_terms=min(int(self.max_kernels), effort.max_terms),
-            race=effort.race,
-            settle=effort.settle,
             least_noise=LEAST_CLASS_NOISE if target.classes else NOISE[0],
         )
 

@@ -48,6 +48,7 @@ class Effort:
     max_terms : maximum number of kernels in a sum.
     race, settle : steps of each group's best family, and of the winner.
     least_noise : the smallest noise; class labels are never exact numbers.
+    noises : values of the noise in the scan; additions : kernels that are tried in a sum.
     """
 
     prior: float = 3.0
@@ -56,6 +57,8 @@ class Effort:
     race: int = 8
     settle: int = 30
     least_noise: float = NOISE[0]
+    noises: tuple[float, ...] = FIRST_NOISE
+    additions: int = 2
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def tied_kernel(
     problem = SumEvidence(rows, [family], [True], 0.0, effort.least_noise)
     steps = effort.race // 2
     if near is None:
-        starts = [_start(family, rows.d, c, v) for c in _scales(family) for v in FIRST_NOISE]
+        starts = [_start(family, rows.d, c, v) for c in _scales(family) for v in effort.noises]
         near, steps = min(starts, key=problem.value), 2 * steps
     return Found(*problem.minimise(near, steps), TIED)
 
@@ -183,7 +186,7 @@ def grow(rows: PackedRows, best: Found, candidates: Sequence[Term], effort: Effo
 def _promising(
     rows: PackedRows, kernel: KernelSum, candidates: Sequence[Term], effort: Effort
 ) -> list[KernelSum]:
-    """The two families whose kernels, added as they are, leave the largest evidence."""
+    """The families whose kernels, added as they are, leave the largest evidence."""
     used = {term.family for term in kernel.terms}
 
     def added(new: Term) -> tuple[float, KernelSum]:
@@ -200,7 +203,7 @@ def _promising(
         if term.family not in tried or option[0] < tried[term.family][0]:
             tried[term.family] = option
     ranked = sorted(tried.values(), key=lambda option: option[0])
-    return [more for _, more in ranked[:2]]
+    return [more for _, more in ranked[: effort.additions]]
 
 
 # -- choice -----------------------------------------------------------------------------------
