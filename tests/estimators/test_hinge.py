@@ -96,8 +96,10 @@ def test_all_splits_try_the_same_values_around_the_best_of_least_squares(monkeyp
     assert np.isfinite(model.cv_error_)
 
 
-def test_noise_is_left_to_least_squares():
-    rng = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(4))
+def test_noise_is_left_to_least_squares(seed):
+    """No row is beyond the margin: both machines are the same, up to rounding errors."""
+    rng = np.random.default_rng(seed)
     X, y = rng.standard_normal((300, 3)), rng.integers(2, size=300)
     model = KernelClassifier(KERNELS, solver="nystroem", n_components=20, C=[0.1, 1.0]).fit(X, y)
     assert machine_of(model) == "least squares"

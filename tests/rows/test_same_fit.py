@@ -84,7 +84,7 @@ def test_the_default_is_fitted_where_the_rows_are(make, stored, monkeypatch):
     In double precision and solved exactly: rounding errors, and with them the steps of an inexact
     solution, depend on the chunks.
     """
-    monkeypatch.setattr(landmark_ridge, "SINGLE_NOISE", np.inf)
+    monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float64)
     monkeypatch.setattr(landmark_solutions, "FINAL_TOL", 1e-11)
     monkeypatch.setattr(landmark_ridge, "PASSES", 200)
     monkeypatch.setattr(base, "can_load", lambda *_: False)

@@ -25,6 +25,10 @@ from kernalign.estimators.stages import Candidate, Stages
 ROUNDING = 1e-9
 #: Number of parts of a fold; each is evaluated with the choice of the other parts.
 PARTS = 5
+#: Mean losses of machines that differ by less, relatively, are equal up to rounding errors of
+#: features in single precision: without rows beyond the margin, least squares and the squared hinge
+#: loss have the same solution.
+TIE = 1e-5
 
 
 @dataclass
@@ -102,8 +106,8 @@ class Folds:
     def choose(self, folds: Sequence[int], judged: Any = ()) -> Choice | None:
         """The simplest kernel within one standard error of the best.
 
-        Each kernel is compared with its own best machine and C. Ties between values of C go to the
-        stronger regularisation.
+        Each kernel is compared with its own best machine and C. Ties between machines go to the
+        first one, ties between values of C to the stronger regularisation.
 
         folds : the folds that take part in the selection.
         judged : rows that do not take part; returns None if no other rows are left.
@@ -129,7 +133,7 @@ class Folds:
             of_rows[candidate] = losses[places[candidate]]
         best: dict[int, Candidate] = {}
         for c in self.held:
-            if c.kernel not in best or means[c].min() < means[best[c.kernel]].min():
+            if c.kernel not in best or means[c].min() < (1 - TIE) * means[best[c.kernel]].min():
                 best[c.kernel] = c
         winner = min(best.values(), key=lambda c: means[c].min())
         for c in best.values():
