@@ -127,14 +127,13 @@ def solved_in_blocks(task: Task, number: int) -> Solution:
     machine = BlockRidge(
         task.kernel, task.X, places, size, task.log_noise, precision=task.precision
     )
-    return _in_blocks(task, machine, machine.solve(task.without, sweeps=SWEEPS - 1))
+    return _in_blocks(task, machine, machine.solve(task.without, sweeps=SWEEPS))
 
 
-def _in_blocks(task: Task, machine: BlockRidge, start: Descent) -> Solution:
-    """One more sweep without the hold-out set."""
-    target, without = task.target, task.without
-    now = machine.solve(without, start, sweeps=1)
-    outputs = mean_of(without) + now.f[task.held]
+def _in_blocks(task: Task, machine: BlockRidge, now: Descent) -> Solution:
+    """The machine at a point that was reached without the hold-out set."""
+    target = task.target
+    outputs = mean_of(task.without) + now.f[task.held]
 
     def on_all_rows() -> DualModel:
         return machine.model(target, machine.solve(target, now, sweeps=FINAL_SWEEPS))
