@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from kernalign._compiled import compiled, loops_in_use
+from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern, learned
+from kernalign.kernels.together import seconds_saved
 from tests.kernels.families import named
 
 pytest.importorskip("numba")
@@ -63,3 +65,23 @@ def test_rows_at_any_distance_give_finite_values(case):
         K = family.gram(sigma, far)
     np.testing.assert_allclose(K, family.gram(sigma, far), rtol=1e-10, atol=1e-14)
     assert np.isfinite(K).all()
+
+
+def test_seconds_saved_are_those_of_families_with_compiled_loops():
+    kernels = [Gaussian().at(1.0), Linear().at(1.0), Laplacian().at(2.0)]
+    per_value = Gaussian.saved_per_value + Laplacian.saved_per_value
+    assert seconds_saved(kernels, 1e9) == pytest.approx(1e9 * per_value)
+    assert seconds_saved(kernels[1:2], 1e12) == 0
+
+
+@pytest.mark.parametrize("with_itself", [True, False])
+def test_large_gram_matrices_are_compiled(with_itself, monkeypatch):
+    kernel = LearnedKernel([Laplacian().at(2.0), Matern().at(1.0)], np.array([0.3, 0.7]))
+    rng = np.random.default_rng(0)
+    X, Z = rng.normal(size=(40, 3)), None if with_itself else rng.normal(size=(30, 3))
+    wanted = kernel(X, Z)
+    monkeypatch.setattr(learned, "BLOCK", 200)
+    monkeypatch.setattr(Laplacian, "saved_per_value", np.inf)
+    found = kernel(X, Z)
+    assert (found != wanted).any(), "otherwise the test compares numpy with itself"
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)

@@ -18,15 +18,13 @@ from kernalign.gram.centring import cosine
 from kernalign.gram.target import Target
 from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
 from kernalign.kernels import FamilyMember
-from kernalign.kernels.together import KernelsOnRows
+from kernalign.kernels.together import KernelsOnRows, seconds_saved
 from kernalign.rows.pairs import Pass, Share, Summary
 
 #: Bytes of the tile stack (all kernels on one tile) of one thread.
 STACK_BYTES = 1 << 20
 #: For fewer kernels than this, a plain product is faster than the symmetric one.
 FEW = 8
-#: Seconds that compiled loops save per kernel value.
-SAVED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ def dictionary_products(
 
     saved : seconds that compiled loops saved in an earlier pass over these rows.
     """
-    saved += SAVED * len(kernels) * len(X) ** 2 / 2
+    saved += seconds_saved(kernels, len(X) ** 2 / 2)
     found = pass_over_pairs(DictionaryPass(list(kernels), saved), X, target)
     assert found.products is not None
     assert found.diagonal is not None

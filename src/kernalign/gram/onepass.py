@@ -17,7 +17,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 from kernalign._typing import Array
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET, Element, PairSums, Probe
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
-from kernalign.gram.semigroup import gamma_step, seconds_saved, semigroup_products
+from kernalign.gram.semigroup import gamma_step, saved_in_pass, semigroup_products
 from kernalign.gram.target import Target
 from kernalign.kernels import FamilyMember, SearchSpace
 from kernalign.kernels.structure import ScalarFamily
@@ -44,7 +44,7 @@ class OnePassSums(PairSums):
             sigmas = np.array([families[0].from_search(np.array([z]))[0] for z in grid])
             self._nodes = [grid]
             self._products = semigroup_products(families[0], sigmas, X, target)
-            self._saved = seconds_saved(len(X))
+            self._saved = saved_in_pass(len(X))
         else:
             pairs = list(zip(families, spaces, strict=True))
             self._nodes = [_nodes(space, family.node_step) for family, space in pairs]

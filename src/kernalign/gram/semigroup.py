@@ -39,7 +39,7 @@ def gamma_step(family: ScalarFamily) -> float:
     return float(np.log(2) / (family.nodes_per_octave * family.power))
 
 
-def seconds_saved(n: int) -> float:
+def saved_in_pass(n: int) -> float:
     """Seconds that compiled loops save in a pass over n rows."""
     return SAVED * n**2 / 2
 
@@ -57,7 +57,7 @@ def semigroup_products(
     gamma = (family.unit() / sigmas[0]) ** family.power * 2.0 ** (
         np.arange(sigmas.size + extra) / per_octave
     )
-    this = SemigroupPass(family, gamma, sigmas.size, seconds_saved(len(X)))
+    this = SemigroupPass(family, gamma, sigmas.size, saved_in_pass(len(X)))
     summary = pass_over_pairs(this, X, target).summary
     interpolant = make_interp_spline(np.log(gamma), summary.total, k=DEGREE)
     g = gamma[: sigmas.size]

@@ -24,6 +24,7 @@ class Laplacian(Radial):
 
     pair_feature = "absolute"
     semigroup = True
+    saved_per_value = 5e-9
     power = 1.0
     # The range of sigma has half as many octaves as with squared distances.
     nodes_per_octave = 3

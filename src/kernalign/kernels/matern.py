@@ -30,6 +30,7 @@ class Matern(Radial):
     """
 
     pair_feature = "square"
+    saved_per_value = 2e-9
 
     def __init__(
         self,

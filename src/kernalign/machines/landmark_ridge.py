@@ -28,7 +28,7 @@ from kernalign.criteria.evidence import mirror
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
-from kernalign.kernels.together import KernelsOnRows
+from kernalign.kernels.together import KernelsOnRows, seconds_saved
 from kernalign.machines.model import DualModel
 from kernalign.rows import RowSums, as_rows
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
@@ -46,8 +46,6 @@ TOLERANCE, ITERATIONS = 1e-4, 200
 SAMPLE_TOLERANCE, PASSES = 1e-2, 20
 #: Number of rows that one thread computes at a time, and of such blocks in one sum over rows.
 ROWS, BLOCKS = 512, 32
-#: Seconds that compiled loops save per kernel value.
-SAVED = 3e-9
 
 #: (values, columns) -> (rows, c): what kernel values of some rows are multiplied with.
 OfValues = Callable[..., Array]
@@ -86,7 +84,7 @@ class LandmarkRidge:
         self.constant = CONSTANT * self.h
         self.noise = float(np.exp(log_noise)) * self.h
         self.jitter = JITTER[self.precision] * (self.h + self.constant)
-        saved = SAVED * self.n * self.m
+        saved = seconds_saved(kernel.kernels, self.n * self.m)
         self._values = LandmarkValues(kernel, landmarks, self.constant, self.precision, saved)
         self._kept: Array | None = None
         self._precondition(K)
