@@ -18,13 +18,18 @@ START_UP = 0.5
 _in_use: ContextVar[Any] = ContextVar("loops", default=None)
 
 
+def pays(saved: float) -> bool:
+    """Whether compiled loops that save this number of seconds are used."""
+    return saved > START_UP and _loops() is not None
+
+
 @contextmanager
 def compiled(saved: float) -> Iterator[None]:
     """Use compiled loops inside, in the calling thread, if that saves more time than their import.
 
     saved : seconds that they save in the whole computation, of which this may be a part.
     """
-    token = _in_use.set(_loops()) if saved > START_UP else None
+    token = _in_use.set(_loops()) if pays(saved) else None
     try:
         yield
     finally:

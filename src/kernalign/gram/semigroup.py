@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import make_interp_spline
 
-from kernalign._compiled import loops_in_use
+from kernalign._compiled import loops_in_use, pays
 from kernalign._typing import Array
 from kernalign.gram.dictionary import CentredProducts, centre_products
 from kernalign.gram.target import Target
@@ -77,12 +77,19 @@ class SemigroupPass(Pass):
         self.width, self.kept = gamma.size, kept
         self.saved = saved
 
+    def side(self, tile: int) -> int:
+        """Rows and columns of a tile. Compiled loops go through it once, so that it does not need
+        to fit in the cache."""
+        return 2 * tile if pays(self.saved) else tile
+
     def tile_bytes(self, tile: int, columns: int) -> int:
+        tile = self.side(tile)
         # Statistic, kernel values, and intermediate results of the distance; sums over the tile.
         return 8 * (3 * tile**2 + 2 * self.width * tile * (2 + columns))
 
     def _share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
         family, n, m = self.family, len(A), None if B is None else len(B)
+        tile = self.side(tile)
         statistic = family.statistic_tiles(
             family.select(A), None if B is None else family.select(B)
         )
