@@ -146,9 +146,14 @@ def test_optional_packages_are_imported_where_they_are_used(path):
 
 @pytest.mark.parametrize(
     ("packages", "path"),
-    [(("dask", "distributed"), "rows/dask.py"), (("pyarrow",), "rows/arrow.py")],
+    [
+        (("dask", "distributed"), "rows/dask.py"),
+        (("pyarrow",), "rows/arrow.py"),
+        (("numba",), "_loops.py"),
+        (("kernalign._loops",), "_compiled.py"),
+    ],
 )
-def test_packages_of_rows_elsewhere_are_imported_in_one_file(packages, path):
+def test_optional_packages_are_imported_in_one_file(packages, path):
     found = {
         path.relative_to(ROOT).as_posix()
         for path in FILES

@@ -29,10 +29,14 @@ def passes():
     return [
         SemigroupPass(family, 2.0 ** np.arange(-6, 6), 10),
         DictionaryPass([family.at(s) for s in (0.5, 1.0, 2.0)]),
+        SemigroupPass(family, 2.0 ** np.arange(-6, 6), 10, saved=np.inf),
     ]
 
 
-@pytest.mark.parametrize("which", [0, 1], ids=["semigroup", "dictionary"])
+each_pass = pytest.mark.parametrize("which", [0, 1, 2], ids=["semigroup", "dictionary", "compiled"])
+
+
+@each_pass
 @pytest.mark.parametrize("budget", [4, 8, 40])
 def test_pass_stays_within_its_budget(which, budget):
     X, target = problem(3000)
@@ -48,7 +52,7 @@ def test_pass_stays_within_its_budget(which, budget):
     assert peak <= budget
 
 
-@pytest.mark.parametrize("which", [0, 1], ids=["semigroup", "dictionary"])
+@each_pass
 def test_result_does_not_depend_on_the_budget(which):
     X, target = problem(700)
     results = []

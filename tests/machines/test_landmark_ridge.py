@@ -6,6 +6,7 @@ import pytest
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern
+from kernalign.machines import landmark_ridge
 from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge, Sample, precision_for
 
 KERNELS = {
@@ -41,7 +42,9 @@ def solved(kernel, Z, X, Y, w, log_noise, jitter):
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("noise", [0.3, 1e-3])
-def test_it_solves_the_normal_equations(name, noise):
+@pytest.mark.parametrize("saved", [0.0, np.inf], ids=["numpy", "compiled"])
+def test_it_solves_the_normal_equations(name, noise, saved, monkeypatch):
+    monkeypatch.setattr(landmark_ridge, "seconds_saved", lambda *_, saved=saved: saved)
     kernel, (X, Y, w) = KERNELS[name], problem(outputs=2)
     Z, log_noise = X[::6], float(np.log(noise))
     machine = LandmarkRidge(kernel, Z, X, log_noise)
@@ -55,6 +58,19 @@ def test_it_solves_the_normal_equations(name, noise):
     terms = (np.abs(K) @ np.abs(model.coefficients)).max()
     rounding = len(Z) * np.finfo(machine.precision).eps * terms
     assert np.abs(found - wanted).max() < rounding + 1e-5 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_compiled_loops_give_the_same_kernel_values(name, precision, monkeypatch):
+    pytest.importorskip("numba")
+    X, found = problem()[0], []
+    for saved in (0.0, np.inf):
+        monkeypatch.setattr(landmark_ridge, "seconds_saved", lambda *_, saved=saved: saved)
+        found.append(LandmarkRidge(KERNELS[name], X[::6], X, -2.0, precision=precision)._kept)
+    by_numpy, by_loops = found
+    assert (by_numpy != by_loops).any(), "otherwise the test compares numpy with itself"
+    np.testing.assert_allclose(by_loops, by_numpy, rtol=10 * np.finfo(precision).eps)
 
 
 def test_kernel_values_may_be_computed_anew():

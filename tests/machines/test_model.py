@@ -122,6 +122,19 @@ def test_blocks_within_the_budget_are_the_whole():
         model.outputs(Z)
 
 
+@pytest.mark.parametrize("columns", [60, 0], ids=["rows", "constant"])
+def test_compiled_loops_give_the_same_outputs(columns, monkeypatch):
+    pytest.importorskip("numba")
+    X, _, seen = problem()
+    model = KernelValues(KERNEL, seen, X[:columns], np.arange(columns))
+    Z = rows(3000, seed=3)
+    wanted = model.outputs(Z)
+    monkeypatch.setattr(Gaussian, "saved_per_value", 1.0)
+    found = model.outputs(Z)
+    assert (found != wanted).any() == bool(columns), "otherwise numpy is compared with itself"
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
 def test_the_spread_is_that_of_the_weighted_rows():
     X, _, _ = problem()
     X[:, 2] = 4.0

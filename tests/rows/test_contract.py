@@ -91,13 +91,14 @@ def test_numbers_can_be_divided_by_the_spread(both):
     assert np.isfinite(100 / scaled.spread(weight)).all()
 
 
-def test_sums_over_pairs_are_those_of_gram_matrices(both):
+@pytest.mark.parametrize("saved", [0.0, np.inf], ids=["numpy", "compiled"])
+def test_sums_over_pairs_are_those_of_gram_matrices(both, saved):
     rows, X, weight = both
     rng = np.random.default_rng(1)
     target = Target(rng.standard_normal((len(X), 1)), weight)
     family = Gaussian(columns=[0, 2]).resolve(X, None, weight)
     kernels = [family.at(0.5), family.at(3.0)]
-    found = dictionary_products(kernels, rows, target)
+    found = dictionary_products(kernels, rows, target, saved)
     total = weight.sum()
     K = [kernel(X) for kernel in kernels]
     root = np.sqrt(weight)

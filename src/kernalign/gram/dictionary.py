@@ -18,7 +18,7 @@ from kernalign.gram.centring import cosine
 from kernalign.gram.target import Target
 from kernalign.gram.tiles import cut, pass_over_pairs, room_for, tile_pairs
 from kernalign.kernels import FamilyMember
-from kernalign.kernels.together import KernelsOnRows
+from kernalign.kernels.together import KernelsOnRows, seconds_saved
 from kernalign.rows.pairs import Pass, Share, Summary
 
 #: Bytes of the tile stack (all kernels on one tile) of one thread.
@@ -44,9 +44,15 @@ class CentredProducts:
         return cosine(float(weights @ self.with_target), square, target.square)
 
 
-def dictionary_products(kernels: Sequence[FamilyMember], X: Any, target: Target) -> CentredProducts:
-    """All inner products of `kernels` with each other, the target and the identity."""
-    found = pass_over_pairs(DictionaryPass(list(kernels)), X, target)
+def dictionary_products(
+    kernels: Sequence[FamilyMember], X: Any, target: Target, saved: float = 0.0
+) -> CentredProducts:
+    """All inner products of `kernels` with each other, the target and the identity.
+
+    saved : seconds that compiled loops saved in an earlier pass over these rows.
+    """
+    saved += seconds_saved(kernels, len(X) ** 2 / 2)
+    found = pass_over_pairs(DictionaryPass(list(kernels), saved), X, target)
     assert found.products is not None
     assert found.diagonal is not None
     return centre_products(found.products, found.summary, found.diagonal, target)
@@ -55,8 +61,9 @@ def dictionary_products(kernels: Sequence[FamilyMember], X: Any, target: Target)
 class DictionaryPass(Pass):
     """Every product of every two kernels."""
 
-    def __init__(self, kernels: list[FamilyMember]):
+    def __init__(self, kernels: list[FamilyMember], saved: float = 0.0):
         self.kernels = kernels
+        self.saved = saved
         self.width = self.kept = len(kernels)
 
     def tile_bytes(self, tile: int, columns: int) -> int:
@@ -67,7 +74,7 @@ class DictionaryPass(Pass):
     def side(self) -> int:
         return int(np.clip(np.sqrt(STACK_BYTES / (8 * self.width)), 64, 256))
 
-    def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
+    def _share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
         m, size = self.width, min(tile, self.side())
         kernels = KernelsOnRows(self.kernels, A, B)
         products, with_target, diagonal = np.zeros((m, m)), np.zeros(m), np.zeros(m)

@@ -17,7 +17,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 from kernalign._typing import Array
 from kernalign.gram.base import FIRST_ATOM, IDENTITY, TARGET, Element, PairSums, Probe
 from kernalign.gram.dictionary import CentredProducts, dictionary_products
-from kernalign.gram.semigroup import gamma_step, semigroup_products
+from kernalign.gram.semigroup import gamma_step, saved_in_pass, semigroup_products
 from kernalign.gram.target import Target
 from kernalign.kernels import FamilyMember, SearchSpace
 from kernalign.kernels.structure import ScalarFamily
@@ -38,11 +38,13 @@ class OnePassSums(PairSums):
     ):
         super().__init__(families, target)
         self._X = X
+        self._saved = 0.0
         if len(families) == 1 and families[0].semigroup:
             grid = _nodes(spaces[0], gamma_step(families[0]))[::-1]
             sigmas = np.array([families[0].from_search(np.array([z]))[0] for z in grid])
             self._nodes = [grid]
             self._products = semigroup_products(families[0], sigmas, X, target)
+            self._saved = saved_in_pass(len(X))
         else:
             pairs = list(zip(families, spaces, strict=True))
             self._nodes = [_nodes(space, family.node_step) for family, space in pairs]
@@ -83,7 +85,7 @@ class OnePassSums(PairSums):
         if not self.atoms:
             return
         kernels = [self.kernel(i) for i in range(len(self.atoms))]
-        exact = dictionary_products(kernels, self._X, self.target)
+        exact = dictionary_products(kernels, self._X, self.target, self._saved)
         self.table[FIRST_ATOM:, FIRST_ATOM:] = exact.between
         for row, values in ((TARGET, exact.with_target), (IDENTITY, exact.trace)):
             self.table[row, FIRST_ATOM:] = self.table[FIRST_ATOM:, row] = values

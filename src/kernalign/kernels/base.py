@@ -75,6 +75,8 @@ class Family(BaseEstimator, ABC):
     #: If the kernels depend on a pair only through one sum over features (`gram.packed`): the term
     #: of one feature, "square", "absolute", "product" or "bump". Empty otherwise.
     pair_feature: str = ""
+    #: Seconds that compiled loops save per kernel value. Zero: the family has none.
+    saved_per_value: float = 0.0
 
     # -- formula ------------------------------------------------------------------------------
 

@@ -38,6 +38,7 @@ class Gaussian(Radial):
 
     pair_feature = "square"
     semigroup = True
+    saved_per_value = 1e-9
 
     def profile(self, D: Array) -> Array:
         return decay(D, out=D)

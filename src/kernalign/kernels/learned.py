@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
+from kernalign._compiled import compiled
 from kernalign._memory import too_small, working_memory
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array
 from kernalign.kernels.base import FamilyMember
-from kernalign.kernels.together import KernelsOnRows
+from kernalign.kernels.together import KernelsOnRows, seconds_saved
 
 
 class LearnedKernel(Kernel):
@@ -57,8 +58,11 @@ class LearnedKernel(Kernel):
         on_rows = KernelsOnRows(self.kernels, X, columns)
         K = np.empty((len(X), len(columns)))
 
+        saved = seconds_saved(self.kernels, len(X) * len(columns))
+
         def block(rows: slice) -> None:
-            K[rows] = on_rows.combine(self.weights, rows)
+            with compiled(saved):
+                K[rows] = on_rows.combine(self.weights, rows)
 
         size = max(1, min(most // active_threads(), BLOCK // max(len(columns), 1)))
         for _ in map_rows(block, len(X), size):

@@ -47,6 +47,11 @@ def _hash(value: Any) -> int:
     return hash(repr(value))
 
 
+def seconds_saved(kernels: Sequence[FamilyMember], pairs: float) -> float:
+    """Seconds that compiled loops save if all kernels are evaluated on this number of pairs."""
+    return pairs * sum(kernel.family.saved_per_value for kernel in kernels)
+
+
 class KernelsOnRows:
     """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself if Z is None).
 

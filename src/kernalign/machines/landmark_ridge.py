@@ -21,13 +21,14 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from kernalign import _lapack
+from kernalign._compiled import compiled
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.evidence import mirror
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
-from kernalign.kernels.together import KernelsOnRows
+from kernalign.kernels.together import KernelsOnRows, seconds_saved
 from kernalign.machines.model import DualModel
 from kernalign.rows import RowSums, as_rows
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
@@ -83,7 +84,8 @@ class LandmarkRidge:
         self.constant = CONSTANT * self.h
         self.noise = float(np.exp(log_noise)) * self.h
         self.jitter = JITTER[self.precision] * (self.h + self.constant)
-        self._values = LandmarkValues(kernel, landmarks, self.constant, self.precision)
+        saved = seconds_saved(kernel.kernels, self.n * self.m)
+        self._values = LandmarkValues(kernel, landmarks, self.constant, self.precision, saved)
         self._kept: Array | None = None
         self._precondition(K)
         del K
@@ -234,12 +236,16 @@ def _labels_and_residuals(a: Array, values: Array, w: Array, Y: Array) -> Array:
 
 @dataclass(frozen=True)
 class LandmarkValues:
-    """k(x, Z) + constant of rows, in a precision."""
+    """k(x, Z) + constant of rows, in a precision.
+
+    saved : seconds that compiled loops save with all rows.
+    """
 
     kernel: LearnedKernel
     landmarks: Array
     constant: float
     precision: Any
+    saved: float = 0.0
 
     def blocks(
         self, X: Array, function: Callable[[slice, Array], Array] | None = None
@@ -248,7 +254,8 @@ class LandmarkValues:
         on_rows = KernelsOnRows(self.kernel.kernels, X, self.landmarks, self.precision)
 
         def block(rows: slice) -> Array:
-            values = on_rows.combine(self.kernel.weights, rows)
+            with compiled(self.saved):
+                values = on_rows.combine(self.kernel.weights, rows)
             values += self.constant
             values = values.astype(self.precision, copy=False)
             return values if function is None else function(rows, values)

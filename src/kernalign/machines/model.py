@@ -13,12 +13,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from kernalign._compiled import compiled
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.features.base import FeatureMap
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.learned import rows_within_budget
-from kernalign.kernels.together import KernelsOnRows
+from kernalign.kernels.together import KernelsOnRows, seconds_saved
 from kernalign.rows import as_rows
 
 #: Kernel values of a block of rows, and minimum rows of a block, if the memory limit allows it.
@@ -196,8 +197,10 @@ class RowsModel(Model):
         if not len(self.rows):
             # A machine without support vectors is a constant.
             return self.from_gram(np.zeros((len(X[rows]), 0)))
-        on_rows = KernelsOnRows(self.kernel.kernels, X[rows], self.rows)
-        return self.from_gram(on_rows.combine(self.kernel.weights))
+        kernels = self.kernel.kernels
+        with compiled(seconds_saved(kernels, len(X) * len(self.rows))):
+            K = KernelsOnRows(kernels, X[rows], self.rows).combine(self.kernel.weights)
+        return self.from_gram(K)
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,6 +13,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from kernalign._compiled import compiled
 from kernalign._memory import too_small, working_memory
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array
@@ -44,10 +45,17 @@ class Pass(ABC):
     #: Number of kernels, and number of the first ones whose cross sums are needed.
     width: int
     kept: int
+    #: Seconds that compiled loops save in the whole pass.
+    saved: float = 0.0
 
-    @abstractmethod
     def share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
         """The contribution of blocks A and B (None: A with itself) with factors (w, w Y_c)."""
+        with compiled(self.saved):
+            return self._share(A, B, left, right, tile)
+
+    @abstractmethod
+    def _share(self, A: Array, B: Array | None, left: Array, right: Array, tile: int) -> Share:
+        pass
 
     @abstractmethod
     def tile_bytes(self, tile: int, columns: int) -> int:
