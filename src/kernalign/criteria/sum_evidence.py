@@ -165,17 +165,16 @@ class SumEvidence:
 
     def parts(self, k: KernelSum) -> list[Part]:
         """Packed Gram matrix and diagonal of each term, and the slope of its profile."""
-        rows = self.rows
-        found: list[Part] = []
-        for term in k.terms:
-            feature, r = term.family.pair_feature, np.exp(term.u)
-            D = rows.summed(feature, r)
-            if feature in SUMS:
-                found.append((D, rows.own_summed(feature, r), None))
-            else:
-                K, slope = term.family.profile_and_slope(D)
-                found.append((K, np.ones(rows.n), slope))
-        return found
+        return [self.part(term) for term in k.terms]
+
+    def part(self, term: Term) -> Part:
+        """Those of one term, without its size e^s."""
+        rows, feature, r = self.rows, term.family.pair_feature, np.exp(term.u)
+        D = rows.summed(feature, r)
+        if feature in SUMS:
+            return D, rows.own_summed(feature, r), None
+        K, slope = term.family.profile_and_slope(D)
+        return K, np.ones(rows.n), slope
 
     def factor(self, k: KernelSum, parts: Sequence[Part]) -> tuple[Array, float]:
         """The Cholesky factor of A, below the diagonal, and h.
@@ -211,9 +210,9 @@ class SumEvidence:
         fit = rows.total * np.log(q / (rows.total * rows.Y.shape[1]))
         return float(0.5 * (fit + log_det + repeated))
 
-    def value(self, k: KernelSum) -> float:
-        """-log evidence - log prior."""
-        L, h = self.factor(k, self.parts(k))
+    def value(self, k: KernelSum, parts: Sequence[Part] | None = None) -> float:
+        """-log evidence - log prior; with the parts of k, if they are known."""
+        L, h = self.factor(k, self.parts(k) if parts is None else parts)
         believed = sum(prior(term.u, self.strength)[0] for term in k.terms)
         return self._value(L, self._solved(L)[1], h, k) + believed
 

@@ -94,9 +94,18 @@ def tied_kernel(
     problem = SumEvidence(rows, [family], [True], 0.0, effort.least_noise)
     steps = effort.race // 2
     if near is None:
-        starts = [_start(family, rows.d, c, v) for c in _scales(family) for v in effort.noises]
-        near, steps = min(starts, key=problem.value), 2 * steps
+        near, steps = _best_start(problem, family, effort.noises), 2 * steps
     return Found(*problem.minimise(near, steps), TIED)
+
+
+def _best_start(problem: SumEvidence, family: Family, noises: Sequence[float]) -> KernelSum:
+    """The best of some bandwidths and values of the noise."""
+    options = []
+    for scale in _scales(family):
+        starts = [_start(family, problem.rows.d, scale, noise) for noise in noises]
+        parts = problem.parts(starts[0])
+        options += [(problem.value(start, parts), start) for start in starts]
+    return min(options, key=lambda option: option[0])[1]
 
 
 def _scales(family: Family) -> tuple[float, ...]:
@@ -188,6 +197,7 @@ def _promising(
 ) -> list[KernelSum]:
     """The families whose kernels, added as they are, leave the largest evidence."""
     used = {term.family for term in kernel.terms}
+    parts = SumEvidence.like(rows, kernel, effort.prior, effort.least_noise).parts(kernel)
 
     def added(new: Term) -> tuple[float, KernelSum]:
         """The better share of a candidate, and -log evidence with it."""
@@ -195,7 +205,9 @@ def _promising(
         scales = [float(np.log(share * kernel.size(rows.d) / size)) for share in SHARES]
         sums = [replace(kernel, terms=(*kernel.terms, replace(new, s=s))) for s in scales]
         problem = SumEvidence.like(rows, sums[0], effort.prior, effort.least_noise)
-        return min(((problem.value(more), more) for more in sums), key=lambda option: option[0])
+        more_parts = [*parts, problem.part(new)]
+        options = [(problem.value(more, more_parts), more) for more in sums]
+        return min(options, key=lambda option: option[0])
 
     new = [term for term in candidates if term.family not in used]
     tried: dict[Family, tuple[float, KernelSum]] = {}
