@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernalign._threads import map_tasks
+from kernalign.criteria.linear_evidence import evidence_like
 from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, Term, retied
 from kernalign.gram.packed import SUMS, PackedRows
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
@@ -72,7 +73,7 @@ class Found:
 
 def learn(rows: PackedRows, start: KernelSum, iterations: int, effort: Effort, stage: str) -> Found:
     """The local optimum of the evidence near a kernel."""
-    problem = SumEvidence.like(rows, start, effort.prior, effort.least_noise)
+    problem = evidence_like(rows, start, effort.prior, effort.least_noise)
     return Found(*problem.minimise(start, iterations), stage)
 
 
@@ -91,7 +92,7 @@ def tied_kernel(
     rows: PackedRows, family: Family, effort: Effort, near: KernelSum | None = None
 ) -> Found:
     """The best kernel with one bandwidth: from a coarse scan, or near another kernel."""
-    problem = SumEvidence(rows, [family], [True], 0.0, effort.least_noise)
+    problem = evidence_like(rows, near or _start(family, rows.d), 0.0, effort.least_noise)
     steps = effort.race // 2
     if near is None:
         near, steps = _best_start(problem, family, effort.noises), 2 * steps
@@ -113,7 +114,7 @@ def _scales(family: Family) -> tuple[float, ...]:
     return (1.0,) if family.pair_feature in SUMS else SCALES
 
 
-def _start(family: Family, d: int, scale: float, noise: float) -> KernelSum:
+def _start(family: Family, d: int, scale: float = 1.0, noise: float = 1.0) -> KernelSum:
     """One bandwidth at which the mean distance of two rows is `scale`."""
     usual = {"square": MEAN_SQUARE, "absolute": MEAN_ABSOLUTE}.get(family.pair_feature, 1.0)
     return KernelSum((Term(family, np.log([scale / (usual * d)])),), float(np.log(noise)))
