@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from functools import cache
+from functools import cache, partial
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sklearn import config_context, get_config
 from threadpoolctl import ThreadpoolController
 
 Own = TypeVar("Own")
 Item = TypeVar("Item")
+Step = TypeVar("Step")
 Result = TypeVar("Result")
 
 #: The pool of the enclosing `blocks_in_threads`; None for a single thread.
@@ -96,7 +97,8 @@ def blocks_in_threads() -> Iterator[tuple[ThreadPoolExecutor | None, int]]:
         return
     threads = _one_blas_thread.enter()
     try:
-        pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        # The calling thread computes, too.
+        pool = ThreadPoolExecutor(threads - 1) if threads > 1 else None
         token = _pool.set((pool, threads))
         try:
             yield pool, threads
@@ -134,20 +136,9 @@ def map_rows(
             for rows in blocks:
                 yield rows, function(rows)
             return
-        pending: deque[tuple[slice, Future[Result]]] = deque()
-        try:
-            for rows in blocks:
-                pending.append((rows, pool.submit(function, rows)))
-                # Finished results wait for their turn. The bounded queue limits their memory.
-                if len(pending) > 2 * threads:
-                    done, future = pending.popleft()
-                    yield done, future.result()
-            while pending:
-                done, future = pending.popleft()
-                yield done, future.result()
-        finally:
-            for _, future in pending:
-                future.cancel()
+        # Finished results wait for their turn. The bounded queue limits their memory.
+        calls = (_Call(pool, partial(function, rows)) for rows in blocks)
+        yield from zip(blocks, _in_order(calls, 2 * threads), strict=True)
 
 
 def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
@@ -158,58 +149,137 @@ def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list
     with blocks_in_threads() as (pool, _):
         if pool is None:
             return [function(item) for item in items]
-        config = get_config()
-        futures = [
-            pool.submit(copy_context().run, _in_one_thread, function, item, config)
-            for item in items
-        ]
-        try:
-            return [future.result() for future in futures]
-        finally:
-            for future in futures:
-                future.cancel()
+        calls = [_Call(pool, _task(function, item)) for item in items]
+        return list(_in_order(calls, len(calls)))
 
 
 def map_ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
-    """function(item) in order, as many at a time as there are threads, for a caller who may stop
-    before the last."""
-    size = active_threads()
-    for start in range(0, len(items), size):
-        yield from map_tasks(function, items[start : start + size])
+    """function(item) in order, for a caller who may stop before the last.
+
+    Inside `blocks_in_threads`, idle threads compute the next few meanwhile.
+    """
+    pool, threads = _pool.get() or (None, 1)
+    if pool is None:
+        yield from map(function, items)
+        return
+    for start in range(0, len(items), threads):
+        some = items[start : start + threads]
+        calls = [_Call(pool, _task(function, item)) for item in some]
+        yield from _in_order(calls, len(calls), ahead=False)
 
 
 def map_beside(
-    own: Callable[[], Own], function: Callable[[Item], Result], items: Sequence[Item]
+    own: Callable[[], Own],
+    first: Callable[[Item], Step],
+    second: Callable[[Step], Result],
+    items: Sequence[Item],
 ) -> tuple[Own, list[Result]]:
-    """own(), and function(item) of independent items, in order, for which the threads that own()
-    leaves idle are used.
+    """own(), and second(first(item)) of independent items, in order, for which the threads that
+    own() leaves idle are used.
 
-    own() runs in the calling thread and may use `map_rows` and `map_tasks`.
+    own() runs in the calling thread and may use `map_rows` and `map_tasks`. What it asks for comes
+    before the next step of an item.
     """
     with blocks_in_threads() as (pool, threads):
         if pool is None or not items:
-            return own(), [function(item) for item in items]
-        config, waiting = get_config(), deque(enumerate(items))
+            return own(), [second(first(item)) for item in items]
+        waiting: deque[Callable[[], None]] = deque()
         found: dict[int, Result] = {}
+        futures: list[Future[None]] = []
 
-        def take() -> None:
-            while True:
-                try:
-                    place, item = waiting.popleft()
-                except IndexError:
-                    return
-                found[place] = copy_context().run(_in_one_thread, function, item, config)
+        def begin(place: int, item: Item) -> None:
+            waiting.append(_task(partial(end, place), first(item)))
 
-        with ThreadPoolExecutor(threads - 1) as others:
-            futures = [others.submit(copy_context().run, take) for _ in range(threads - 1)]
+        def end(place: int, step: Step) -> None:
+            found[place] = second(step)
+
+        def take() -> bool:
             try:
-                mine = own()
-                take()
-                for future in futures:
-                    future.result()
-            finally:
-                waiting.clear()
+                step = waiting.popleft()
+            except IndexError:
+                return False
+            step()
+            return True
+
+        def take_in_turn() -> None:
+            if take():
+                # At the end of the queue, behind what own() has asked for meanwhile.
+                futures.append(pool.submit(take_in_turn))
+
+        waiting.extend(_task(partial(begin, place), item) for place, item in enumerate(items))
+        try:
+            for _ in range(threads - 1):
+                futures.append(pool.submit(take_in_turn))
+            mine = own()
+            while take():
+                pass
+        finally:
+            waiting.clear()
+            # A turn adds the next one to the list before it ends.
+            errors = [future.exception() for future in futures]
+        for error in errors:
+            if error is not None:
+                raise error
         return mine, [found[place] for place in range(len(items))]
+
+
+class _Call(Generic[Result]):
+    """A call that is computed by a thread of the pool, or by its owner, whichever is free first."""
+
+    def __init__(self, pool: ThreadPoolExecutor, call: Callable[[], Result]):
+        self._call, self._future = call, pool.submit(call)
+
+    def done(self) -> bool:
+        return self._future.done()
+
+    def take(self) -> None:
+        """Compute it here, unless that has begun."""
+        if not self._future.cancel():
+            return
+        self._future = Future()
+        try:
+            self._future.set_result(self._call())
+        except Exception as error:
+            # It is raised when it is this call's turn.
+            self._future.set_exception(error)
+
+    def result(self) -> Result:
+        return self._future.result()
+
+    def cancel(self) -> None:
+        self._future.cancel()
+
+
+def _in_order(calls: Iterable[_Call[Result]], most: int, *, ahead: bool = True) -> Iterator[Result]:
+    """The results of calls, of which at most so many wait for a thread or for their turn.
+
+    ahead : the caller computes what no thread has begun. Otherwise, it only does so for the call
+        whose turn it is.
+    """
+    pending: deque[_Call[Result]] = deque()
+
+    def first() -> Result:
+        for call in pending if ahead else [pending[0]]:
+            if pending[0].done():
+                break
+            call.take()
+        return pending.popleft().result()
+
+    try:
+        for call in calls:
+            pending.append(call)
+            if len(pending) > most:
+                yield first()
+        while pending:
+            yield first()
+    finally:
+        for call in pending:
+            call.cancel()
+
+
+def _task(function: Callable[[Item], Result], item: Item) -> Callable[[], Result]:
+    """function(item) in one thread, with the context and the configuration of the caller."""
+    return partial(copy_context().run, _in_one_thread, function, item, get_config())
 
 
 def _in_one_thread(

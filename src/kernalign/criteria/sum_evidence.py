@@ -165,17 +165,16 @@ class SumEvidence:
 
     def parts(self, k: KernelSum) -> list[Part]:
         """Packed Gram matrix and diagonal of each term, and the slope of its profile."""
-        rows = self.rows
-        found: list[Part] = []
-        for term in k.terms:
-            feature, r = term.family.pair_feature, np.exp(term.u)
-            D = rows.summed(feature, r)
-            if feature in SUMS:
-                found.append((D, rows.own_summed(feature, r), None))
-            else:
-                K, slope = term.family.profile_and_slope(D)
-                found.append((K, np.ones(rows.n), slope))
-        return found
+        return [self.part(term) for term in k.terms]
+
+    def part(self, term: Term) -> Part:
+        """Those of one term, without its size e^s."""
+        rows, feature, r = self.rows, term.family.pair_feature, np.exp(term.u)
+        D = rows.summed(feature, r)
+        if feature in SUMS:
+            return D, rows.own_summed(feature, r), None
+        K, slope = term.family.profile_and_slope(D)
+        return K, np.ones(rows.n), slope
 
     def factor(self, k: KernelSum, parts: Sequence[Part]) -> tuple[Array, float]:
         """The Cholesky factor of A, below the diagonal, and h.
@@ -201,21 +200,20 @@ class SumEvidence:
                 return self._room, h
             added = 10 * added or _lapack.JITTER * float(np.abs(diagonal).mean())
 
-    def _value(self, L: Array, q: float, h: float, k: KernelSum) -> float:
-        """-log evidence from the factor of A and q = tr Y'A^-1 Y."""
+    def _value(self, log_det: float, q: float, h: float, k: KernelSum) -> float:
+        """-log evidence from log det A and q = tr Y'A^-1 Y."""
         rows = self.rows
-        log_det = 2 * float(np.log(L.diagonal()).sum())
         # A row of weight w counts as w equal rows, whose determinant has these additional factors.
         extra = rows.total - rows.n
         repeated = rows.log_weights + extra * (k.log_noise + np.log(h))
         fit = rows.total * np.log(q / (rows.total * rows.Y.shape[1]))
         return float(0.5 * (fit + log_det + repeated))
 
-    def value(self, k: KernelSum) -> float:
-        """-log evidence - log prior."""
-        L, h = self.factor(k, self.parts(k))
+    def value(self, k: KernelSum, parts: Sequence[Part] | None = None) -> float:
+        """-log evidence - log prior; with the parts of k, if they are known."""
+        L, h = self.factor(k, self.parts(k) if parts is None else parts)
         believed = sum(prior(term.u, self.strength)[0] for term in k.terms)
-        return self._value(L, self._solved(L)[1], h, k) + believed
+        return self._value(log_det_of(L), self._solved(L)[1], h, k) + believed
 
     def _solved(self, L: Array) -> tuple[Array, float]:
         a = _lapack.solve(L, self.rows.Y)
@@ -228,7 +226,7 @@ class SumEvidence:
         parts = self.parts(k)
         L, h = self.factor(k, parts)
         a, q = self._solved(L)
-        value = self._value(L, q, h, k)
+        value = self._value(log_det_of(L), q, h, k)
         # dV/dA = (A^-1 - (N/q) aa') / 2; an entry below the diagonal represents two.
         G = _lapack.add_outer(_lapack.invert(L), -rows.total / q, a)
         off, on = rows.entries(G)
@@ -284,6 +282,11 @@ class SumEvidence:
         a, _ = self._solved(L)
         nu = h * float(np.exp(k.log_noise))
         return leave_one_out(self.rows.Y, a, _lapack.inverse_diagonal(L), self.rows.w, nu)
+
+
+def log_det_of(L: Array) -> float:
+    """log det LL'."""
+    return 2 * float(np.log(L.diagonal()).sum())
 
 
 def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) -> Array:

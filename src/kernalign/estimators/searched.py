@@ -7,7 +7,6 @@ fold runs its own search, which has not seen the fold's held-out rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernalign._progress import Progress, current
-from kernalign._threads import in_one_thread, map_beside
+from kernalign._threads import blocks_in_threads, in_one_thread, map_beside, map_tasks
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.failed_search import better_search
@@ -163,15 +162,16 @@ def fit_searched(
         progress.tick("machine", costs[1])
         return found
 
-    def fold(split: Split) -> tuple[Learned, HeldOut]:
-        if nested:
-            rows = problem.rows(split[0])
-            found = of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
-        else:
-            found = _as_learned(learner)
-        part = held_out(split, found)
+    def of_fold(split: Split) -> tuple[Split, Learned]:
+        if not nested:
+            return split, _as_learned(learner)
+        rows = problem.rows(split[0])
+        return split, of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
+
+    def judge(fold: tuple[Split, Learned]) -> tuple[Split, Learned, HeldOut]:
+        part = held_out(*fold)
         progress.tick("fold", costs[-1])
-        return found, part
+        return *fold, part
 
     def held_out(split: Split, found: Learned) -> HeldOut:
         train, test = split
@@ -190,20 +190,21 @@ def fit_searched(
             deviations = solved.posterior.deviations(solved.L, found.kernel, problem.X[test], K)
         return HeldOut(np.asarray(test), outputs, deviations, learned)
 
-    def checked(split: Split, found: Learned, part: HeldOut) -> HeldOut:
+    def checked(fold: tuple[Split, Learned, HeldOut]) -> HeldOut:
+        split, found, part = fold
         better = better_search(found, learner, problem.rows(split[0])) if nested else None
         return part if better is None else held_out(split, better)
 
     if not nested:
         searched()
-    with in_one_thread() if len(problem) <= SERIAL_ROWS else nullcontext():
+    with in_one_thread() if len(problem) <= SERIAL_ROWS else blocks_in_threads():
         # Folds that search by themselves need nothing of the fit on all rows, nor it of them.
-        trained, judged = map_beside(trained_on_all, fold, folds or ())
-        parts = [checked(split, *one) for split, one in zip(folds or (), judged, strict=True)]
-    model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
-    posterior = trained.posterior.at_rows(model.index)
-    again = [part.learned for part in parts if part.learned is not None]
-    stable = stability(learner.kernel_, len(learner.rows_), again, problem.X)
+        trained, judged = map_beside(trained_on_all, of_fold, judge, folds or ())
+        parts = map_tasks(checked, judged)
+        model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
+        posterior = trained.posterior.at_rows(model.index)
+        again = [part.learned for part in parts if part.learned is not None]
+        stable = stability(learner.kernel_, len(learner.rows_), again, problem.X)
     return Searched(learner, model, trained.C, trained.left_out, posterior, parts, stable)
 
 

@@ -13,6 +13,7 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from kernalign import _lapack
 from kernalign._typing import Array, IntArray
@@ -21,12 +22,15 @@ from kernalign.kernels._bump import bump
 from kernalign.kernels.base import Family
 from kernalign.kernels.codes import OF_PAIR
 
-#: f of the difference of two features, by the name that a family declares (`pair_feature`).
-OF_DIFFERENCE: dict[str, Callable[[Array], Array]] = {
+#: f of the difference of two features, by the name that a family declares (`pair_feature`); it is
+#: written to `out`, and the difference may be overwritten.
+OF_DIFFERENCE: dict[str, Callable[..., Array]] = {
     "square": np.square,
     "absolute": np.abs,
     "bump": bump,
 }
+#: Names of SciPy's distances that are sums of f over features.
+DISTANCES = {"square": "sqeuclidean", "absolute": "cityblock"}
 #: For these, the kernel is the sum itself; for the others, a function of it that is 1 at zero.
 SUMS = ("product", "bump")
 
@@ -54,8 +58,12 @@ class PackedRows:
         self.total = target.total
         self.n, self.d = U.shape
         self.log_weights = float(np.log(self.w).sum())
-        #: Pairs i < j in this order are the columns below the diagonal of an (n, n) array.
-        self.first, self.second = np.triu_indices(self.n, 1)
+        #: The number of pairs i < j of each i. In their order, pairs are the columns below the
+        #: diagonal of an (n, n) array.
+        self._further = np.arange(self.n - 1, -1, -1)
+        first = np.arange(1, self.n + 1) - np.cumsum(self._further) + self._further
+        self._second = np.repeat(first, self._further)
+        self._second += np.arange(len(self._second))
         self._pairs: dict[str, Array] = {}
         self._sums: dict[str, Array] = {}
         self._own: dict[str, Array] = {}
@@ -70,21 +78,25 @@ class PackedRows:
     def pairs(self, feature: str) -> Array:
         """f(x_ik, x_jk): (d, pairs)."""
         if feature not in self._pairs:
-            columns = np.ascontiguousarray(self.U.T, dtype=self.precision)
-            found = np.empty((self.d, len(self.first)), dtype=self.precision)
-            further = np.arange(self.n - 1, -1, -1)
-            for column, K, out in zip(columns, self.codes, found, strict=True):
-                # column[first] and column[second], in half the time.
-                x, z = np.repeat(column, further), column.take(self.second)
-                if K:
-                    equal, different = OF_PAIR[feature](float(K))
-                    out[:] = np.where(x == z, equal, different)
-                elif feature == "product":
-                    np.multiply(x, z, out=out)
-                else:
-                    out[:] = OF_DIFFERENCE[feature](np.subtract(x, z, out=x))
+            found = np.empty((self.d, len(self._second)), dtype=self.precision)
+            for k, out in enumerate(found):
+                self._of_column(feature, k, out)
             self._pairs[feature] = found
         return self._pairs[feature]
+
+    def _of_column(self, feature: str, k: int, out: Array) -> Array:
+        """f(x_ik, x_jk) of one feature, written to an array."""
+        column, K = self.U[:, k].astype(self.precision), self.codes[k]
+        # column[first] and column[second], in half the time.
+        x, z = np.repeat(column, self._further), column.take(self._second)
+        if K:
+            equal, different = OF_PAIR[feature](float(K))
+            out[:] = np.where(x == z, equal, different)
+        elif feature == "product":
+            np.multiply(x, z, out=out)
+        else:
+            OF_DIFFERENCE[feature](np.subtract(x, z, out=x), out=out)
+        return out
 
     def summed(self, feature: str, r: Array) -> Array:
         """sum_k r_k f(x_ik, x_jk) of each pair; a single r applies to all features."""
@@ -100,8 +112,22 @@ class PackedRows:
 
     def _unit_sum(self, feature: str) -> Array:
         if feature not in self._sums:
-            self._sums[feature] = np.ones(self.d, dtype=self.precision) @ self.pairs(feature)
+            self._sums[feature] = self._summed_directly(feature).astype(self.precision, copy=False)
         return self._sums[feature]
+
+    def _summed_directly(self, feature: str) -> Array:
+        """sum_k f(x_ik, x_jk): kernels with one bandwidth do not need the single features, which
+        take more time and memory."""
+        if not self.codes.any():
+            if feature in DISTANCES:
+                found: Array = pdist(self.U, DISTANCES[feature])
+                return found
+            if feature == "product":
+                return _lapack.pack(_lapack.symmetric(self.U @ self.U.T))
+        total, one = np.zeros((2, len(self._second)), dtype=self.precision)
+        for k in range(self.d):
+            total += self._of_column(feature, k, one)
+        return total
 
     def own(self, feature: str) -> Array:
         """f(x_ik, x_ik): (n, d)."""

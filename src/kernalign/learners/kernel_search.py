@@ -175,8 +175,9 @@ class KernelSearch(Learner):
         judge = sample.rows(sizes.judge)
         scan = scanned(sample, few, judge, groups, effort)
         units = scan.units
-        rows = sample.packed(units, picked)
-        path = search(rows, scan.tied, groups, effort, known=len(few) == len(picked))
+        known_tied = len(few) == len(picked)
+        rows = scan.rows if known_tied else sample.packed(units, picked)
+        path = search(rows, scan.tied, groups, effort, known=known_tied)
         history = [_record(t, found, units) for t, found in enumerate(path)]
         order = {id(found): t for t, found in enumerate(path)}
         if len(judge) > MORE * rows.n:

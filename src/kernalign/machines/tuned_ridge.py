@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernalign import _lapack
-from kernalign._threads import map_ahead
+from kernalign._threads import blocks_in_threads, map_ahead
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, leave_one_out
 from kernalign.gram import Target
@@ -108,7 +108,8 @@ def tuned_ridge(
     """
     if codes is None:
         return _up_the_evidence(K, target, log_noise, steps)
-    return _better_classes(K, target, codes, log_noise, steps)
+    with blocks_in_threads():
+        return _better_classes(K, target, codes, log_noise, steps)
 
 
 def class_score(left_out: Array, codes: IntArray, weight: Array) -> float:

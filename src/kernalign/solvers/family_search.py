@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernalign._threads import map_tasks
+from kernalign.criteria.linear_evidence import evidence_like
 from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, Term, retied
 from kernalign.gram.packed import SUMS, PackedRows
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
@@ -72,7 +73,7 @@ class Found:
 
 def learn(rows: PackedRows, start: KernelSum, iterations: int, effort: Effort, stage: str) -> Found:
     """The local optimum of the evidence near a kernel."""
-    problem = SumEvidence.like(rows, start, effort.prior, effort.least_noise)
+    problem = evidence_like(rows, start, effort.prior, effort.least_noise)
     return Found(*problem.minimise(start, iterations), stage)
 
 
@@ -91,12 +92,21 @@ def tied_kernel(
     rows: PackedRows, family: Family, effort: Effort, near: KernelSum | None = None
 ) -> Found:
     """The best kernel with one bandwidth: from a coarse scan, or near another kernel."""
-    problem = SumEvidence(rows, [family], [True], 0.0, effort.least_noise)
+    problem = evidence_like(rows, near or _start(family, rows.d), 0.0, effort.least_noise)
     steps = effort.race // 2
     if near is None:
-        starts = [_start(family, rows.d, c, v) for c in _scales(family) for v in effort.noises]
-        near, steps = min(starts, key=problem.value), 2 * steps
+        near, steps = _best_start(problem, family, effort.noises), 2 * steps
     return Found(*problem.minimise(near, steps), TIED)
+
+
+def _best_start(problem: SumEvidence, family: Family, noises: Sequence[float]) -> KernelSum:
+    """The best of some bandwidths and values of the noise."""
+    options = []
+    for scale in _scales(family):
+        starts = [_start(family, problem.rows.d, scale, noise) for noise in noises]
+        parts = problem.parts(starts[0])
+        options += [(problem.value(start, parts), start) for start in starts]
+    return min(options, key=lambda option: option[0])[1]
 
 
 def _scales(family: Family) -> tuple[float, ...]:
@@ -104,7 +114,7 @@ def _scales(family: Family) -> tuple[float, ...]:
     return (1.0,) if family.pair_feature in SUMS else SCALES
 
 
-def _start(family: Family, d: int, scale: float, noise: float) -> KernelSum:
+def _start(family: Family, d: int, scale: float = 1.0, noise: float = 1.0) -> KernelSum:
     """One bandwidth at which the mean distance of two rows is `scale`."""
     usual = {"square": MEAN_SQUARE, "absolute": MEAN_ABSOLUTE}.get(family.pair_feature, 1.0)
     return KernelSum((Term(family, np.log([scale / (usual * d)])),), float(np.log(noise)))
@@ -188,6 +198,7 @@ def _promising(
 ) -> list[KernelSum]:
     """The families whose kernels, added as they are, leave the largest evidence."""
     used = {term.family for term in kernel.terms}
+    parts = SumEvidence.like(rows, kernel, effort.prior, effort.least_noise).parts(kernel)
 
     def added(new: Term) -> tuple[float, KernelSum]:
         """The better share of a candidate, and -log evidence with it."""
@@ -195,7 +206,9 @@ def _promising(
         scales = [float(np.log(share * kernel.size(rows.d) / size)) for share in SHARES]
         sums = [replace(kernel, terms=(*kernel.terms, replace(new, s=s))) for s in scales]
         problem = SumEvidence.like(rows, sums[0], effort.prior, effort.least_noise)
-        return min(((problem.value(more), more) for more in sums), key=lambda option: option[0])
+        more_parts = [*parts, problem.part(new)]
+        options = [(problem.value(more, more_parts), more) for more in sums]
+        return min(options, key=lambda option: option[0])
 
     new = [term for term in candidates if term.family not in used]
     tried: dict[Family, tuple[float, KernelSum]] = {}
