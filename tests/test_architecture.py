@@ -146,7 +146,7 @@ def test_optional_packages_are_imported_where_they_are_used(path):
 
 @pytest.mark.parametrize(
     ("packages", "path"),
-    [(("dask", "distributed"), "rows/dask.py"), (("pyarrow",), "rows/arrow.py")],
+    [(("dask", "distributed"), "rows/cluster.py"), (("pyarrow",), "rows/arrow.py")],
 )
 def test_packages_of_rows_elsewhere_are_imported_in_one_file(packages, path):
     found = {

@@ -10,6 +10,7 @@ import numbers
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from kernalign.machines import NormalEquations, SquaredHinge, normal_equations
 from kernalign.machines.iterative_ridge import ridge_by_conjugate_gradients
 from kernalign.machines.least_squares import outputs
 from kernalign.machines.model import DualModel, Model, linear_model
+from kernalign.rows import AllBut, all_different, has_all, others, summed, taken
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 #: Up to this number of rows, "auto" is exact.
@@ -148,7 +150,7 @@ class LinearStages(Stages):
         kernel = self._kernel_for(train)
         features = self._features(kernel, train.X)
         # If a row occurs twice, as in a bootstrap, the sums cannot be reused by the final fit.
-        once = train.index is not None and len(np.unique(train.index)) == len(train.index)
+        once = train.index is not None and all_different(train.index)
         serves = kernel is self.fitted.kernel_ and once
         kept = self._room(features, train.whole if serves else len(train))
         sums = _normal_equations(features, train, None, kept)
@@ -200,14 +202,14 @@ class LinearStages(Stages):
             features = self._features(self.fitted.kernel_, problem.X)
             kept = self._room(features, n) if keep else None
             sums = _normal_equations(features, problem, None, kept)
-            return Sums(features, sums, np.arange(n), kept)
+            return Sums(features, sums, None if kept is None else np.arange(n), kept)
         features, done = known.features, len(known.index)
-        free = np.ones(n, dtype=bool)
-        free[known.index] = False
-        rest = np.flatnonzero(free)
+        rest = others(known.index, n)
         kept = None if known.kept is None else known.kept[done:]
         sums = known.sums + _normal_equations(features, problem, rest, kept)
-        return Sums(features, sums, np.concatenate([known.index, rest]), known.kept)
+        # The order of the rows is that of the stored features.
+        order = None if kept is None else np.concatenate([known.index, rest])
+        return Sums(features, sums, order, known.kept)
 
     def _room(self, features: FeatureMap, rows: int) -> Array | None:
         """An empty array for the features, or None if they are not stored."""
@@ -218,7 +220,7 @@ class LinearStages(Stages):
     def _kernel_for(self, train: Problem) -> LearnedKernel:
         """A kernel that has not seen the held-out rows."""
         used = self._sample()
-        seen = not used.size or train.index is None or not np.isin(used, train.index).all()
+        seen = not used.size or train.index is None or not has_all(train.index, used)
         if not (self.nested and seen):
             return self.fitted.kernel_
         with warnings.catch_warnings():
@@ -294,26 +296,22 @@ def rows_held_out(problem: Problem, cv: Any) -> int:
     return max(1, min(n // int(cv), MAX_HELD_OUT))
 
 
-def held_out_split(target: Target, number: int, used: Any) -> tuple[IntArray, IntArray]:
+def held_out_split(target: Target, number: int, used: Any) -> tuple[AllBut, IntArray]:
     """(train, test): a stratified hold-out set of rows that no learner has seen.
 
     A class with a single row is in the training set.
     """
-    n = len(target.weight)
-    order = stratified_order(target, np.random.default_rng(0))
-    free = np.ones(n, dtype=bool)
-    free[np.asarray(used, dtype=np.intp)] = False
+    used = np.asarray(used, dtype=np.intp)
+    order = stratified_order(target, np.random.default_rng(0), number + len(used))
     if target.classes:
-        codes = target.values.argmax(axis=1) if target.values.shape[1] > 1 else target.values[:, 0]
-        _, code, count = np.unique(codes, return_inverse=True, return_counts=True)
-        order = order[count[code][order] > 1]
-    candidates = order[free[order]]
+        codes = taken(target.codes, order)
+        count = summed(partial(np.bincount, minlength=codes.max() + 1), target.codes)
+        order = order[count[codes] > 1]
+    candidates = order[~np.isin(order, used)]
     if len(candidates) < number:
         candidates = order
     test = np.sort(candidates[:number])
-    train = np.ones(n, dtype=bool)
-    train[test] = False
-    return np.flatnonzero(train), test
+    return AllBut(len(target.weight), test), test
 
 
 def _flat(out: Array) -> Array:

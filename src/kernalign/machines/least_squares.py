@@ -19,7 +19,7 @@ from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
 from kernalign.machines.model import linear_model
-from kernalign.rows import RowSums, as_rows
+from kernalign.rows import RowSums, as_rows, summed, taken, weighted_sums
 
 #: Rows of features that one thread computes at a time.
 ROWS = 256
@@ -121,8 +121,8 @@ def normal_equations(
     kept : (rows, r), filled with phi of these rows; for rows in memory only.
     """
     sums = as_rows(X).total(_FeatureSums(features, Y.shape[1], kept), (Y, weight), rows)
-    w, Y = (weight, Y) if rows is None else (weight[rows], Y[rows])
-    return replace(sums, total=float(w.sum()), y=w @ Y)
+    w, Y = (weight, Y) if rows is None else (taken(weight, rows), taken(Y, rows))
+    return replace(sums, total=float(summed(np.sum, w)), y=weighted_sums(w, Y))
 
 
 class _FeatureSums(RowSums):

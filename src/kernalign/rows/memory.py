@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
-from kernalign.rows.base import Rows, RowSums
+from kernalign.rows.base import AllBut, Rows, RowSums
 from kernalign.rows.pairs import Pass, Passed, pass_in_threads
 
 
@@ -34,7 +34,7 @@ class ArrayRows(Rows):
         self.shape = X.shape
 
     def take(self, index: Any) -> Array:
-        rows: Array = self.X[index]
+        rows: Array = self.X[np.asarray(index) if isinstance(index, AllBut) else index]
         return rows
 
     def subset(self, index: Any) -> Array:

@@ -1,0 +1,78 @@
+"""Values of each row (labels, weights), in memory as arrays or where the rows are as a `Column`.
+
+The functions here are the same for both. A function of columns gets blocks of the same rows of all
+of them; for arrays there is one block. Of columns that are not in memory only reductions and the
+values of some rows are computed here, so that no array of all rows is.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kernalign._typing import Array, IntArray
+from kernalign.rows.base import AllBut, Column
+
+
+def mapped(function: Callable[..., Any], *columns: Any) -> Any:
+    """function(columns) of the same rows, again a column."""
+    if isinstance(columns[0], Column):
+        return columns[0].map(function, *columns[1:])
+    return function(*columns)
+
+
+def reduced(function: Callable[..., Any], join: Callable[[Any, Any], Any], *columns: Any) -> Any:
+    """function(columns) of blocks of rows, joined in pairs."""
+    if isinstance(columns[0], Column):
+        return columns[0].reduce(function, join, *columns[1:])
+    return function(*columns)
+
+
+def summed(function: Callable[..., Any], *columns: Any) -> Any:
+    """The sum of function(columns) over blocks of rows."""
+    return reduced(function, operator.add, *columns)
+
+
+def taken(column: Any, index: Any) -> Any:
+    """Values of some rows, in memory, in the order of the index."""
+    return column.take(index) if isinstance(column, Column) else column[index]
+
+
+def kept(column: Any, index: Any) -> Any:
+    """Values of the rows of a mask or of an ascending index, where they are."""
+    return column.subset(index) if isinstance(column, Column) else column[index]
+
+
+def loaded(column: Any) -> Any:
+    """Values of all rows, in memory."""
+    return taken(column, slice(None)) if isinstance(column, Column) else column
+
+
+def others(index: Any, n: int) -> IntArray:
+    """The rows among n that an index leaves out, ascending."""
+    if isinstance(index, AllBut):
+        return index.excluded
+    free = np.ones(n, dtype=bool)
+    free[index] = False
+    return np.flatnonzero(free)
+
+
+def has_all(index: Any, rows: IntArray) -> bool:
+    """Whether an index contains all of some rows."""
+    if isinstance(index, AllBut):
+        return not np.isin(rows, index.excluded).any()
+    return bool(np.isin(rows, index).all())
+
+
+def all_different(index: Any) -> bool:
+    """Whether an index has no row twice."""
+    return isinstance(index, AllBut) or len(np.unique(index)) == len(index)
+
+
+def weighted_sums(weight: Any, values: Any) -> Array:
+    """sum_i w_i y_i, (c,) of values (n, c)."""
+    found: Array = summed(np.matmul, weight, values)
+    return found
