@@ -24,7 +24,7 @@ from kernalign.gram.sampling import order_by_content, rows_in_proportion, rows_t
 from kernalign.gram.target import meant_weights
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
 from kernalign.kernels.units import Units, weighted_median
-from kernalign.rows import as_rows, mapped, reduced, summed, taken
+from kernalign.rows import as_rows, exactly_summed, mapped, reduced, taken
 from kernalign.solvers.family_search import Effort, Found, best_of, tied_kernel, tied_kernels
 from kernalign.tables import TableFeatures
 
@@ -90,26 +90,23 @@ class Response:
     def of(cls, y: Array, weight: Array, curve: str = "identity", centre: float = 0.0) -> Response:
         """Scale the response to weighted mean 0 and spread 1; the spread of a constant is 1.
 
-        Mean and spread are rounded to single precision of the spread: the last digits of a sum
-        depend on the order and the place of the rows, and must not affect a search.
+        Sums do not depend on the order and the place of the rows: their last digits would affect a
+        search.
 
         y, weight : arrays or columns.
         """
-        total = float(summed(np.sum, weight))
+        total = exactly_summed(np.positive, weight)
         # Neither sums nor squares may overflow.
         size = float(reduced(partial(_largest, centre), max, y)) or 1.0
         unit = size
         if curve != "identity":
-            mean_size = float(summed(partial(_mean_size, centre, size, total), y, weight))
-            unit = size * _rounded(mean_size, mean_size)
+            unit = size * exactly_summed(partial(_sizes, centre, size, total), y, weight)
         t = partial(_on_curve, curve, centre, unit)
-        offset = float(summed(partial(_mean, t, total), y, weight))
-        spread = float(np.sqrt(summed(partial(_square, t, offset, total), y, weight)))
+        offset = exactly_summed(partial(_means, t, total), y, weight)
+        spread = float(np.sqrt(exactly_summed(partial(_squares, t, offset, total), y, weight)))
         if spread <= 1e-14:
             # Rounding errors of a constant response are not a spread.
             offset, spread = float(t(taken(y, slice(0, 1)))[0]), 1 / unit
-        else:
-            offset, spread = _rounded(offset, spread), _rounded(spread, spread)
         ends = reduced(partial(_ends, t), _outer, y)
         return cls(curve, centre, unit, offset, spread, *((ends - offset) / spread).tolist())
 
@@ -167,12 +164,6 @@ class Response:
         return replace(self, residuals=tuple(found.tolist()))
 
 
-def _rounded(value: float, unit: float) -> float:
-    """A multiple of 2^-24 of the power of two next to the unit."""
-    step = 2.0 ** (np.ceil(np.log2(unit)) - 24) if unit > 0 else 0.0
-    return float(step * np.round(value / step)) if step > 0 else value
-
-
 def _on_curve(curve: str, centre: float, unit: float, y: Array) -> Array:
     return CURVES[curve].forward((y - centre) / unit)
 
@@ -181,18 +172,18 @@ def _largest(centre: float, y: Array) -> float:
     return float(np.abs(y - centre).max())
 
 
-def _mean_size(centre: float, size: float, total: float, y: Array, weight: Array) -> float:
-    return float(weight / total @ (np.abs(y - centre) / size))
+def _sizes(centre: float, size: float, total: float, y: Array, weight: Array) -> Array:
+    return weight / total * (np.abs(y - centre) / size)
 
 
-def _mean(t: Callable[[Array], Array], total: float, y: Array, weight: Array) -> float:
-    return float(weight / total @ t(y))
+def _means(t: Callable[[Array], Array], total: float, y: Array, weight: Array) -> Array:
+    return weight / total * t(y)
 
 
-def _square(
+def _squares(
     t: Callable[[Array], Array], offset: float, total: float, y: Array, weight: Array
-) -> float:
-    return float(weight / total @ (t(y) - offset) ** 2)
+) -> Array:
+    return weight / total * (t(y) - offset) ** 2
 
 
 def _ends(t: Callable[[Array], Array], y: Array) -> Array:

@@ -3,6 +3,7 @@
 from kernalign.rows.base import AllBut, Column, Rows, RowSums, Source
 from kernalign.rows.columns import (
     all_different,
+    exactly_summed,
     has_all,
     kept,
     loaded,
@@ -25,6 +26,7 @@ __all__ = [
     "all_different",
     "as_rows",
     "columns_of",
+    "exactly_summed",
     "has_all",
     "kept",
     "loaded",

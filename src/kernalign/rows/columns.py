@@ -7,14 +7,20 @@ values of some rows are computed here, so that no array of all rows is.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from kernalign._typing import Array, IntArray
 from kernalign.rows.base import AllBut, Column
+
+#: Length of an array that is turned into a list of numbers at a time.
+LISTED = 1 << 16
 
 
 def mapped(function: Callable[..., Any], *columns: Any) -> Any:
@@ -34,6 +40,27 @@ def reduced(function: Callable[..., Any], join: Callable[[Any, Any], Any], *colu
 def summed(function: Callable[..., Any], *columns: Any) -> Any:
     """The sum of function(columns) over blocks of rows."""
     return reduced(function, operator.add, *columns)
+
+
+def exactly_summed(function: Callable[..., Array], *columns: Any) -> float:
+    """The sum over rows of function(columns), (n,), rounded once: it does not depend on blocks."""
+    if not isinstance(columns[0], Column):
+        return _exact_sum(function(*columns))
+    return math.fsum(reduced(partial(_exact_parts, function), operator.add, *columns))
+
+
+def _exact_parts(function: Callable[..., Array], *columns: Array) -> tuple[float, ...]:
+    """Numbers of decreasing size whose sum is that of a block, far beyond double precision."""
+    numbers = function(*columns)
+    found: tuple[float, ...] = ()
+    for _ in range(3):
+        found = *found, _exact_sum(numbers, *(-part for part in found))
+    return found
+
+
+def _exact_sum(numbers: Array, *more: float) -> float:
+    parts = (numbers[i : i + LISTED].tolist() for i in range(0, len(numbers), LISTED))
+    return math.fsum(chain(chain.from_iterable(parts), more))
 
 
 def taken(column: Any, index: Any) -> Any:
