@@ -4,9 +4,18 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from kernalign import ContinuousAlignment, Gaussian, KernelClassifier, KernelRegressor, KernelSearch
+from kernalign import (
+    ContinuousAlignment,
+    Gaussian,
+    KernelClassifier,
+    KernelRegressor,
+    KernelSearch,
+    UniformWeights,
+)
 from kernalign.estimators import base, landmark_solutions, landmarked, linear
+from kernalign.estimators.hinge import features_fit
 from kernalign.estimators.linear import can_load
 from kernalign.machines import landmark_ridge
 
@@ -94,6 +103,41 @@ def test_the_default_is_fitted_where_the_rows_are(make, stored, monkeypatch):
         monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 50 * 150)
     found = assert_same(make, {"learner": KernelSearch(effort="quick"), "n_components": 50}, 400)
     assert found.model_.kept == "landmarks"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_squared_hinge_is_tried_where_the_rows_are(classes, monkeypatch):
+    """And chosen as in memory, if it is better: rows far behind the margin draw least squares away.
+
+    In double precision: rounding errors of sums in single precision depend on the chunks.
+    """
+    monkeypatch.setattr(base, "can_load", lambda *_: False)
+    monkeypatch.setattr(linear, "PRECISION", np.float64)
+    monkeypatch.setattr(linear, "FOLDS_ROWS", 500)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1000, classes))
+    y = X.argmax(axis=1)
+    X[(y == 0) & (rng.random(len(X)) < 0.4), 0] += 8.0
+    weight = rng.uniform(0.5, 2, len(y))
+    learner = UniformWeights(Gaussian().grid(20.0, 40.0, 2))
+    model = KernelClassifier(learner, solver="nystroem", n_components=6)
+    near = clone(model).fit(X, y, sample_weight=weight)
+    with dask.config.set(scheduler="threads"):
+        labels, weights = da.from_array(y, chunks=130), da.from_array(weight, chunks=400)
+        far = clone(model).fit(da.from_array(X, chunks=(300, -1)), labels, sample_weight=weights)
+    assert far.C_ == near.C_
+    assert [p["machine"] for p in far.path_ if p["chosen"]] == ["squared hinge (nystroem)"]
+    assert [p["machine"] for p in far.path_] == [p["machine"] for p in near.path_]
+    found, expected = far.decision_function(X), near.decision_function(X)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    np.testing.assert_allclose(far.predict_proba(X), near.predict_proba(X), atol=1e-6)
+    np.testing.assert_array_equal(far.held_out_.index, near.held_out_.index)
+
+
+def test_features_are_stored_in_all_processes():
+    assert not features_fit(10**6, 3000)
+    assert not features_fit(10**6, 3000, 8)
+    assert features_fit(10**6, 3000, 16)
 
 
 def test_what_fits():

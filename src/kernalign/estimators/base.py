@@ -116,8 +116,8 @@ class KernelPredictor(HasImportances, FitsFiles, KernelEstimator):
     def _placed(self, X: Any, y: Any, weight: Any, groups: Any) -> tuple[Any, Any, Any]:
         """(rows, y, weight) in memory, or unchanged if there are too many rows to load.
 
-        The fit to loaded rows is that of rows in memory. Rows that are not loaded cannot have a
-        squared hinge loss, and no more than a sample of them is searched for the kernel. With
+        The fit to loaded rows is that of rows in memory. No more than a sample of rows that are not
+        loaded is searched for the kernel. With
         groups, labels and weights are loaded: folds by group need those of all rows.
         """
         check_choice(self, "nested", (True, False))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
+from sklearn.utils import gen_batches
 
 from kernalign._memory import too_small, working_memory
 from kernalign._threads import blocks_in_threads, map_rows
@@ -149,6 +150,14 @@ class _FeatureSums(RowSums):
         if not (w == 1).all():
             raw *= np.sqrt(w)[:, None]
         _add_gram(total.gram, raw)
+
+
+def stored_features(features: FeatureMap, precision: Any, X: Array) -> Array:
+    """phi of some rows in a precision, computed in blocks."""
+    phi = np.empty((len(X), features.n_features), dtype=precision)
+    for rows in gen_batches(len(X), held_rows(features.n_features)):
+        _whiten_rows(phi[rows], raw_rows(features, X[rows]), features.root)
+    return phi
 
 
 def raw_rows(features: FeatureMap, X: Array) -> Array:

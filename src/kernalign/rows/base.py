@@ -100,6 +100,11 @@ class Rows(ABC):
     def __len__(self) -> int:
         return self.shape[0]
 
+    @property
+    def processes(self) -> int:
+        """Number of processes that store features of rows beside them; 0 if none does."""
+        return 0
+
     @abstractmethod
     def take(self, index: Any) -> Array:
         """Some rows, in memory, in the order of the index."""
@@ -121,6 +126,10 @@ class Rows(ABC):
     def positions(self) -> Any:
         """A column with the position of each row."""
         return np.arange(len(self))
+
+    def map(self, function: Callable[[Array], Array]) -> Any:
+        """A column of function(rows), stored where the rows are."""
+        raise NotImplementedError
 
     @abstractmethod
     def spread(self, weight: Any) -> Array:

@@ -36,6 +36,12 @@ def threads() -> int:
     return known or os.cpu_count() or 1
 
 
+def workers() -> int:
+    """Number of processes that hold results: workers of the cluster, or this process."""
+    active = client()
+    return 1 if active is None else max(1, len(active.nthreads()))
+
+
 def computed(dask: Any, *parts: Any) -> Any:
     """`dask.compute`; raises RuntimeError if the computation was lost."""
     with _lost_in_words():

@@ -20,7 +20,7 @@ from kernalign._typing import Array, IntArray
 from kernalign._validation import refuse_text
 from kernalign.rows.base import Rows, RowSums, Source
 from kernalign.rows.chunks import Chunks, DaskColumn
-from kernalign.rows.cluster import client, computed, joined, persisted, require, threads
+from kernalign.rows.cluster import client, computed, joined, persisted, require, threads, workers
 from kernalign.rows.memory import moments, spread_of
 from kernalign.rows.pairs import Pass, Passed, Share, Summary, add
 
@@ -115,6 +115,13 @@ class DaskRows(Chunks, Rows):
     def subset(self, index: Any) -> DaskRows:
         found = self.part(index)
         return self if found is None else DaskRows(*found, self.shape[1])
+
+    @property
+    def processes(self) -> int:
+        return workers()
+
+    def map(self, function: Callable[[Array], Array]) -> DaskColumn:
+        return DaskColumn(self.chunks, self.lengths).map(function)
 
     def positions(self) -> DaskColumn:
         dask = require()

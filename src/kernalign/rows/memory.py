@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ class ArrayRows(Rows):
     """An array; all results are arrays too."""
 
     in_memory = True
+    processes = 1
 
     def __init__(self, X: Array):
         self.X = X
@@ -42,6 +43,9 @@ class ArrayRows(Rows):
 
     def select(self, columns: Any) -> Array:
         return np.ascontiguousarray(self.X[:, columns])
+
+    def map(self, function: Callable[[Array], Array]) -> Array:
+        return function(self.X)
 
     def column(self, position: int) -> Array:
         values: Array = self.X[:, position]
