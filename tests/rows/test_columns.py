@@ -83,6 +83,7 @@ def test_all_rows_but_some():
     rows = AllBut(10, np.array([7, 2]))
     np.testing.assert_array_equal(np.asarray(rows), [0, 1, 3, 4, 5, 6, 8, 9])
     assert len(rows) == 8
+    assert [row for row in range(-1, 12) if row in rows] == [0, 1, 3, 4, 5, 6, 8, 9]
     for index in (rows, np.asarray(rows)):
         np.testing.assert_array_equal(others(index, 10), [2, 7])
         assert has_all(index, np.array([1, 9]))

@@ -10,7 +10,7 @@ the rows. `rows.columns` has the operations on both.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -45,6 +45,9 @@ class AllBut:
 
     def __len__(self) -> int:
         return self.n - len(self.excluded)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(np.asarray(self).tolist())
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> IntArray:
         return np.delete(np.arange(self.n, dtype=dtype), self.excluded)

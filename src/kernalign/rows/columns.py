@@ -65,12 +65,14 @@ def _exact_sum(numbers: Array, *more: float) -> float:
 
 def taken(column: Any, index: Any) -> Any:
     """Values of some rows, in memory, in the order of the index."""
-    return column.take(index) if isinstance(column, Column) else column[index]
+    if isinstance(column, Column):
+        return column.take(index)
+    return column[np.asarray(index) if isinstance(index, AllBut) else index]
 
 
 def kept(column: Any, index: Any) -> Any:
     """Values of the rows of a mask or of an ascending index, where they are."""
-    return column.subset(index) if isinstance(column, Column) else column[index]
+    return column.subset(index) if isinstance(column, Column) else taken(column, index)
 
 
 def loaded(column: Any) -> Any:

@@ -167,7 +167,9 @@ def check_weights_there(weight: Column) -> Column:
 
 
 def _numbers(weight: Any) -> Array:
-    return check_each_weight(weight, np.empty((len(weight), 0)))
+    # scikit-learn refuses weights that are all zero, which those of a block may be.
+    some = np.append(weight, 1.0)
+    return check_each_weight(some, np.empty((len(some), 0)))[:-1]
 
 
 def _scaled(largest: float, weight: Array) -> Array:
