@@ -64,13 +64,13 @@ def _default(n: int, repeats: int) -> Iterator[Row]:
         model = KernelClassifier(KernelSearch(effort="quick"))
         return lambda: model.fit(chunks, labels)
 
-    what = f"default fit, n={n}"
+    what = f"default fit, quick search, n={n}"
     one, two = _fastest(make, repeats)
     yield from _compared(what, one, two)
     for factor in FACTORS:
         times = [one.on(workers, factor) for workers in WORKERS]
         shown = "  ".join(f"{workers}: {t:.0f}" for workers, t in zip(WORKERS, times, strict=True))
-        yield Row(f"   seconds by workers, {factor * n:.0e} rows (extrapolated)", shown)
+        yield Row(f"   seconds by workers, {factor * n:,} rows (extrapolated)", shown)
         yield Row("      16 workers, times as fast as one", f"{times[0] / times[-1]:.1f}x")
 
 
