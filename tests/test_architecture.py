@@ -147,7 +147,7 @@ def test_optional_packages_are_imported_where_they_are_used(path):
 @pytest.mark.parametrize(
     ("packages", "path"),
     [
-        (("dask", "distributed"), "rows/dask.py"),
+        (("dask", "distributed"), "rows/cluster.py"),
         (("pyarrow",), "rows/arrow.py"),
         (("numba",), "_loops.py"),
         (("kernalign._loops",), "_compiled.py"),

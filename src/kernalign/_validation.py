@@ -83,15 +83,27 @@ def check_labels(y: Any) -> None:
         raise ValueError(f"y must hold labels of one type. Got {' and '.join(kinds)}.")
 
 
+NO_WEIGHT = "sample_weight must have a positive entry. Got only zeros."
+
+
 def check_weights(sample_weight: Any, X: Any) -> Array:
     """Sample weights as finite, non-negative numbers, not all zero; ones by default."""
+    weight = check_each_weight(sample_weight, X)
+    if not (weight > 0).any():
+        raise ValueError(NO_WEIGHT)
+    return scale_weights(weight, float(weight.max()))
+
+
+def check_each_weight(sample_weight: Any, X: Any) -> Array:
+    """Sample weights as finite, non-negative numbers."""
     weight: Array = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True
     )
-    if not (weight > 0).any():
-        raise ValueError("sample_weight must have a positive entry. Got only zeros.")
-    largest = float(weight.max())
-    # Squares and sums of weights must neither overflow nor underflow.
+    return weight
+
+
+def scale_weights(weight: Array, largest: float) -> Array:
+    """Weights whose squares and sums neither overflow nor underflow."""
     return weight if 1e-100 < largest < 1e100 else weight / largest
 
 

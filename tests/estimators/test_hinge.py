@@ -119,7 +119,7 @@ def test_it_is_tried_where_features_can_be_kept(monkeypatch):
     with sklearn.config_context(working_memory=4):
         assert hinge.features_fit(2**10, 2**10)
         assert not hinge.features_fit(2**10, 2**10 + 1)
-    monkeypatch.setattr(linear, "features_fit", lambda rows, number: (rows, number) != (300, 50))
+    monkeypatch.setattr(linear, "features_fit", lambda rows, number, _: (rows, number) != (300, 50))
     few = KernelClassifier(KERNELS, solver="nystroem", **options).fit(X, y)
     assert len(few.path_) == 1
     assert machine_of(few) == "least squares"

@@ -39,7 +39,7 @@ from kernalign.estimators.stability import stability
 from kernalign.estimators.stages import OneStage, Stages, TwoStages
 from kernalign.learners import KernelSearch, Learner
 from kernalign.machines.base import C_GRID, Machine
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, loaded
 
 logger = logging.getLogger("kernalign.estimators")
 
@@ -113,20 +113,21 @@ class KernelPredictor(HasImportances, FitsFiles, KernelEstimator):
             )
         return Progress(type(self).__name__, shown=self.verbose > 0)
 
-    def _placed(self, X: Any) -> Any:
-        """The rows in memory, or unchanged if there are too many to load.
+    def _placed(self, X: Any, y: Any, weight: Any, groups: Any) -> tuple[Any, Any, Any]:
+        """(rows, y, weight) in memory, or unchanged if there are too many rows to load.
 
-        The fit to loaded rows is that of rows in memory. Rows that are not loaded cannot have a
-        squared hinge loss, and no more than a sample of them is searched for the kernel.
+        The fit to loaded rows is that of rows in memory. No more than a sample of rows that are not
+        loaded is searched for the kernel. With
+        groups, labels and weights are loaded: folds by group need those of all rows.
         """
         check_choice(self, "nested", (True, False))
         check_choice(self, "solver", SOLVERS)
         check_count(self, "n_components", optional=True)
         rows = as_rows(X)
         if rows.in_memory:
-            return X
+            return X, y, weight
         if can_load(*rows.shape, self.solver, self.n_components):
-            return rows.take(np.arange(len(rows)))
+            return rows.take(slice(None)), loaded(y), loaded(weight)
         wrong = None
         if self.solver not in ("auto", *REMOTE_SOLVERS):
             wrong = "solver", "'auto', 'nystroem' or 'fourier'"
@@ -143,7 +144,7 @@ class KernelPredictor(HasImportances, FitsFiles, KernelEstimator):
                 f"The {wrong[0]!r} parameter of {type(self).__name__} must be {wrong[1]}, if the "
                 f"rows are not in memory. Got {getattr(self, wrong[0])!r} instead."
             )
-        return X
+        return (X, y, weight) if groups is None else (X, loaded(y), loaded(weight))
 
     def _search(self, problem: Problem, folds: Sequence[Split] | None) -> Searched | None:
         """The default fit, or None if another one is needed: for a given machine, learner or

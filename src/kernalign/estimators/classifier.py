@@ -10,8 +10,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.model_selection import check_cv
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from kernalign._documented import includes_parameters
@@ -20,17 +18,19 @@ from kernalign._typing import Array, IntArray
 from kernalign._validation import is_integer
 from kernalign._warnings import SelectionWarning, find_stack_level
 from kernalign.estimators.base import shows_progress
+from kernalign.estimators.classes import class_counts, classes_of, codes_of, with_class_weights
 from kernalign.estimators.folds import Split, class_folds, group_folds, splits_of_used_rows
+from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.linear import EXACT_ROWS
 from kernalign.estimators.losses import CLASSES, predicted_codes
-from kernalign.estimators.problem import Problem
+from kernalign.estimators.problem import Problem, positive
 from kernalign.estimators.searched import searched_attributes
 from kernalign.estimators.sets import PredictsSets, set_scores
 from kernalign.gram.labels import class_target
 from kernalign.machines import Precomputed, RidgeClassifier, SupportVectorClassifier
 from kernalign.machines.base import Machine
 from kernalign.machines.calibration import TemperatureCalibration
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, kept, mapped, taken
 from kernalign.rows.input import labelled_rows, of_rows
 from kernalign.rows.table import kernel_features
 from kernalign.tables import class_labels, group_codes
@@ -217,38 +217,43 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
             to `cv_error_`, the selection of C and the calibration of probabilities. The search of
             the default fit does not use them.
         """
-        X, y, weight, columns = labelled_rows(self, X, y, sample_weight, class_labels)
-        check_classification_targets(y)
-        X, used = self._placed(X), weight > 0
-        classes = _classes(y[used])
+        X, y, weight, columns = labelled_rows(
+            self, X, y, sample_weight, class_labels, stay="biufUO"
+        )
+        X, y, weight = self._placed(X, y, weight, groups)
+        used = mapped(positive, weight)
+        classes = classes_of(kept(y, used))
         machines: list[Machine] = []
         if self.machine is not None:
             machines = [Precomputed(self.machine, "KernelClassifier", classes=True)]
         together = None if groups is None else group_codes(groups, len(y))
         folds = self._folds(X, y, used, classes, together)
         names = kernel_features(columns)
-        problem = self._problem(as_rows(X).subset(used), y[used], weight[used], classes, names)
+        rows = as_rows(X)
+        some = rows.subset(used), kept(y, used), kept(weight, used)
+        problem = self._problem(*some, classes, names)
         problem = problem if together is None else replace(problem, groups=together[used])
-        fitted, judged, left_out, held_out = self._fitted(problem, machines, folds)
-        calibration = TemperatureCalibration().fit(left_out, judged.y, judged.target.weight)
+        fitted, judged, held_out = self._fitted(problem, machines, folds)
+        calibration = TemperatureCalibration().fit(*judged)
         fitted["scores_"] = set_scores(
             held_out, problem.y, problem.weight, calibration, nested=self.nested
         )
         for name in ("model_", "held_out_"):
-            fitted[name] = fitted[name].renumbered(np.flatnonzero(used))
+            fitted[name] = fitted[name].renumbered(kept(rows.positions(), used))
         publish(self, classes_=classes, calibration_=calibration, **columns, **fitted)
         return self
 
     def _fitted(
         self, problem: Problem, machines: list[Machine], folds: Sequence[Split] | None
-    ) -> tuple[dict[str, Any], Problem, Array, list[tuple[IntArray, Array]]]:
-        """Returns the fitted attributes; rows to calibrate on, with predictions that have not seen
-        them; and the rows that folds held out, by position, with their outputs."""
+    ) -> tuple[dict[str, Any], tuple[Array, Array, Array], list[tuple[IntArray, Array]]]:
+        """Returns the fitted attributes; rows to calibrate on, as predictions that have not seen
+        them, codes and weights; and the rows that folds held out, by position, with outputs."""
         found = None if machines else self._search(problem, folds)
         if found is not None:
 
             def errors(index: IntArray, outputs: Array) -> Array:
-                return (predicted_codes(outputs) != problem.y[index]).astype(float)
+                wrong = predicted_codes(outputs) != taken(problem.y, index)
+                return np.asarray(wrong, dtype=float)
 
             row_errors = found.errors(errors, problem.weight, problem.groups, shares=True)
             fitted = searched_attributes(found, row_errors, problem.y, nested=self.nested)
@@ -257,50 +262,38 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
                 # Leaving out one row keeps the rest of its group, which reveals its class.
                 left_out = found.outputs_of_folds()
             else:
-                left_out = found.left_out.copy()
-                left_out[~_not_alone(problem.target.codes)] = np.nan
-            return fitted, problem.relative(costs=True), left_out, held_out
+                left_out = _not_alone(found.left_out, problem)
+            return fitted, _to_calibrate(left_out, problem.relative(costs=True)), held_out
         fitted, chosen = self._learn(problem, machines, MACHINES, folds, CLASSES)
         if chosen.places:
-            known = np.isfinite(chosen.held_out.reshape(len(problem), -1)).all(axis=1)
-            held_out = [(np.flatnonzero(known), chosen.held_out[known])] if known.any() else []
-            return fitted, problem, chosen.held_out, held_out
+            known = chosen.held_out.known
+            held_out = [(known.index, known.outputs)] if len(known) else []
+            return fitted, _to_calibrate(known, problem), held_out
         judged = problem.near(EXACT_ROWS)
-        return fitted, judged, fitted["model_"].outputs(judged.X), []
+        outputs = fitted["model_"].outputs(judged.X)
+        return fitted, (outputs, judged.y, judged.target.weight), []
 
     def _problem(self, X: Any, y: Any, weight: Array, classes: Any, names: Any) -> Problem:
-        codes = np.searchsorted(classes, y)
-        of_classes = self._class_weights(y, codes, classes)
-        target = class_target(codes, len(classes), weight * of_classes)
-        return Problem(X, codes, target, weight, names)
-
-    def _class_weights(self, y: Array, codes: Array, classes: Any) -> Array:
-        if self.class_weight is None:
-            return np.ones(len(codes))
-        given = self.class_weight
-        if isinstance(given, dict):
-            valid = all(
-                isinstance(w, int | float | np.number) and 0 < w < np.inf for w in given.values()
-            )
-        else:
-            valid = isinstance(given, str) and given == "balanced"
-        if not valid:
-            raise ValueError(
-                "The 'class_weight' parameter of KernelClassifier must be None, 'balanced' or a "
-                f"dict of positive numbers by class. Got {given!r} instead."
-            )
-        return compute_class_weight(given, classes=classes, y=y)[codes]
+        codes = codes_of(y, classes)
+        costs = with_class_weights(weight, codes, classes, self.class_weight)
+        return Problem(X, codes, class_target(codes, len(classes), costs), weight, names)
 
     def _folds(
         self, X: Array, y: Array, used: Any, classes: Any, groups: Any
     ) -> list[Split] | None:
-        """Splits of the used rows; None if fewer than two classes have rows to hold out."""
-        codes = np.searchsorted(classes, y[used])
+        """Splits of the used rows; None if fewer than two classes have rows to hold out.
+
+        Empty for rows that are not in memory: one hold-out set replaces the folds.
+        """
+        codes = codes_of(kept(y, used), classes)
         if is_integer(self.cv):
             if groups is not None:
                 return group_folds(groups[used], int(self.cv), codes)
-            folds = class_folds(codes, int(self.cv))
-            _warn_of_single_rows(classes[np.bincount(codes) == 1].tolist(), folds is None)
+            counts = class_counts(codes, len(classes))
+            folds: list[Split] | None = [] if (counts > 1).sum() > 1 else None
+            if as_rows(X).in_memory:
+                folds = class_folds(codes, int(self.cv))
+            _warn_of_single_rows(classes[counts == 1].tolist(), folds is None)
             return folds
         splitter = check_cv(self.cv, y, classifier=True)
         splits = splits_of_used_rows(splitter.split(X, y, groups), used)
@@ -360,21 +353,19 @@ def _warn_of_single_rows(labels: list[Any], alone: bool) -> None:
     )
 
 
-def _not_alone(codes: IntArray) -> Any:
-    """Rows of classes with at least two rows, if there are two such classes; otherwise all rows.
+def _not_alone(left_out: LeftOut, problem: Problem) -> LeftOut:
+    """The rows of classes with at least two rows, if there are two such classes; otherwise all.
 
     A machine that has not seen the only row of a class cannot predict that class.
     """
-    several = np.bincount(codes) > 1
-    return several[codes] if several.sum() > 1 else np.ones(len(codes), dtype=bool)
+    several = class_counts(problem.y, max(2, len(problem.target.mean))) > 1
+    if several.sum() < 2:
+        return left_out
+    known = several[taken(problem.y, left_out.index)]
+    return LeftOut(left_out.index[known], left_out.outputs[known])
 
 
-def _classes(y: Any) -> Any:
-    """The classes, of which there must be at least two."""
-    classes = np.unique(y)
-    if len(classes) < 2:
-        raise ValueError(
-            "KernelClassifier needs at least two classes in y. Got one class: "
-            f"{classes.tolist()[0]!r}."
-        )
-    return classes
+def _to_calibrate(left_out: LeftOut, problem: Problem) -> tuple[Array, Array, Array]:
+    """Outputs, codes and weights of these rows."""
+    index = left_out.index
+    return left_out.outputs, taken(problem.y, index), taken(problem.target.weight, index)

@@ -7,6 +7,7 @@ machine that has seen it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import RowErrors
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.selection import Selection
+from kernalign.rows import taken
 
 #: Reason why outputs of held-out rows are not available.
 NOT_BY_ROW = "the kernel was selected on a sample of the rows, and the error is that of the sample"
@@ -51,9 +53,9 @@ class HeldOutRows:
     def __len__(self) -> int:
         return len(self.index)
 
-    def renumbered(self, positions: IntArray) -> HeldOutRows:
-        """The same rows at other positions."""
-        return replace(self, index=positions[self.index])
+    def renumbered(self, positions: Any) -> HeldOutRows:
+        """The same rows at other positions, a column."""
+        return replace(self, index=taken(positions, self.index))
 
 
 def selected_rows(
@@ -65,18 +67,19 @@ def selected_rows(
     """
     if errors.unknown or errors.rows is None:
         return HeldOutRows.none(errors.unknown or NOT_BY_ROW)
-    y = problem.y
-    times = np.bincount(errors.rows, minlength=len(y))
+    rows, place = np.unique(errors.rows, return_inverse=True)
     with np.errstate(over="ignore"):
-        totals = np.bincount(errors.rows, errors.values * np.float64(unit), minlength=len(y))
-    known = np.isfinite(chosen.held_out.reshape(len(y), -1)).all(axis=1)
-    index = np.flatnonzero(known & (times > 0))
+        totals = np.bincount(place, errors.values * np.float64(unit))
+    means = totals / np.bincount(place)
+    held = chosen.held_out
+    known = np.isin(held.index, np.intersect1d(rows, held.known.index))
+    index = held.index[known]
     return HeldOutRows(
         index,
-        chosen.folds[index],
-        chosen.held_out[index],
+        chosen.folds[known],
+        held.outputs[known],
         None,
-        y[index],
-        totals[index] / times[index],
-        problem.weight[index],
+        taken(problem.y, index),
+        means[np.searchsorted(rows, index)],
+        taken(problem.weight, index),
     )

@@ -1,7 +1,8 @@
 """The squared hinge loss along a path of C: a few values around the best C of least squares.
 
-Each iteration is a pass over stored features. The loss is therefore tried only for rows in memory
-whose features, in single precision, fit in scikit-learn's `working_memory`.
+Each iteration is a pass over stored features. The loss is therefore tried only if these, in single
+precision, fit in scikit-learn's `working_memory`: that of this process for rows in memory, and that
+of all workers together for rows on a cluster.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ PATIENCE = 2
 PRECISION = np.float32
 
 
-def features_fit(rows: int, n_features: int) -> bool:
-    """Whether the features of all rows may be stored."""
+def features_fit(rows: int, n_features: int, processes: int = 1) -> bool:
+    """Whether the features of all rows may be stored in this number of processes."""
     needed = rows * n_features * np.dtype(PRECISION).itemsize
-    return needed <= working_memory()
+    return needed <= processes * working_memory()
 
 
 def hinge_path(

@@ -18,11 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 from kernalign._typing import Array
 from kernalign._validation import check_share
 from kernalign.estimators.base import KernelPredictor
+from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.scores import NONE_HELD_OUT, NOT_NESTED, Scores
 from kernalign.estimators.searched import Searched
 from kernalign.machines import KernelModel, RidgeRegressor
 from kernalign.machines.posterior import Posterior, representatives
+from kernalign.rows import taken
 from kernalign.rows.input import of_rows
 
 #: Reason why there are no intervals.
@@ -50,23 +52,24 @@ def searched_certainty(found: Searched, t: Array, weight: Array, *, nested: bool
         return Certainty(found.posterior, Scores.none(NOT_NESTED), scaled=True)
     held_out = found.held_out
     index = np.concatenate([part.index for part in held_out])
-    missed = np.concatenate([t[part.index] - part.outputs for part in held_out])
+    missed = taken(t, index) - np.concatenate([part.outputs for part in held_out])
     spread = np.concatenate([np.asarray(part.deviations) for part in held_out])
     # A fold can predict the response exactly, for example a constant one: its deviation is zero.
     scores = np.divide(missed, spread, out=np.zeros_like(missed), where=spread > 0)
-    return Certainty(found.posterior, Scores.of(scores, weight[index]), scaled=True)
+    return Certainty(found.posterior, Scores.of(scores, taken(weight, index)), scaled=True)
 
 
 def selected_certainty(
-    fitted: Mapping[str, Any], held_out: Array, problem: Problem, *, nested: bool
+    fitted: Mapping[str, Any], held_out: LeftOut, problem: Problem, *, nested: bool
 ) -> Certainty:
     """For fits that select C on held-out rows: the residuals of these rows are the scores."""
     if problem.y.ndim > 1:
         return Certainty(None, Scores.none(SEVERAL), scaled=False)
-    known = np.isfinite(held_out)
+    known = held_out.known
     scores = Scores.none(NONE_HELD_OUT if nested else NOT_NESTED)
-    if nested and known.any():
-        scores = Scores.of(problem.y[known] - held_out[known], problem.weight[known])
+    if nested and len(known):
+        missed = taken(problem.y, known.index) - known.outputs
+        scores = Scores.of(missed, taken(problem.weight, known.index))
     return Certainty(_ridge_posterior(fitted, problem), scores, scaled=False)
 
 

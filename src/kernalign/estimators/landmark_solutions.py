@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -59,8 +59,13 @@ class Task:
 
     @cached_property
     def without(self) -> Target:
-        """The target with weight zero for the hold-out set."""
-        return _without(self.target, self.held)
+        """The target with weight zero for the hold-out set; for rows in memory."""
+        return self.without_held(np.arange(len(self.X)))
+
+    def without_held(self, rows: IntArray) -> Target:
+        """The target of some rows, in memory, with weight zero for the hold-out set."""
+        some = self.target.rows(rows)
+        return replace(some, weight=np.where(np.isin(rows, self.held), 0.0, some.weight))
 
     def error(self, outputs: Array) -> float:
         """Squared error of the outputs of the hold-out set. For classes, it has less variance than
@@ -100,8 +105,10 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     loaded = rows.take(first)
     noise, precision = task.log_noise, task.precision
     part = LandmarkRidge(kernel, landmarks, loaded, noise, precision=precision)
-    dual = part.solve(task.without.rows(first))
+    dual = part.solve(task.without_held(first))
     if len(first) == n:
+        target = target.rows(first)
+        task = replace(task, X=loaded, target=target)
         if grow:
             machine = BlockRidge(kernel, loaded, places, len(places), noise, part)
             grown = _grown(task, machine, machine.at(dual))
@@ -192,12 +199,6 @@ def _landmark_rows(target: Target, held: IntArray, number: int) -> IntArray:
         return rows_in_proportion(target, number, rng)
     rows: IntArray = drawn[rows_in_proportion(target.rows(drawn), number, rng)]
     return rows
-
-
-def _without(target: Target, rows: IntArray) -> Target:
-    weight = target.weight.copy()
-    weight[rows] = 0.0
-    return Target(target.values, weight, target.classes)
 
 
 def _distinct(rows: Array) -> IntArray:

@@ -14,16 +14,17 @@ from sklearn.base import clone
 from kernalign._progress import Progress, current
 from kernalign._typing import IntArray
 from kernalign.estimators.landmark_solutions import Task, solved, solved_in_blocks
+from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import TUNED_ROWS, HeldOut, Searched, flat, tuned_noise
 from kernalign.estimators.stability import stability
 from kernalign.estimators.steps import Costs, seconds_here
 from kernalign.gram import Target
-from kernalign.gram.sampling import rows_in_proportion
+from kernalign.gram.sampling import rows_in_proportion, rows_to_stratify
 from kernalign.learners import KernelSearch
 from kernalign.learners.base import generator
 from kernalign.machines.posterior import Posterior, representatives
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, taken
 
 #: Default number of landmarks: minimum, maximum, and rows per landmark.
 MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
@@ -61,15 +62,14 @@ def fit_landmarked(
     else:
         found = solved(task, number, grow=asked is None)
     landmarks, outputs = found.landmarks, flat(found.outputs)
-    left_out = np.full((len(problem), *outputs.shape[1:]), np.nan)
-    left_out[held] = outputs
     used = representatives(landmarks)
     weight = np.array([len(problem) / len(used)])
     posterior = Posterior(1.0, found.noise, found.constant, weight * found.share)
     deviations = None
     if not target.classes and outputs.ndim == 1:
         unscaled = posterior.on_rows(kernel, used)(as_rows(X).take(held))
-        scale = float(np.mean((problem.y[held] - outputs) ** 2) / np.mean(unscaled**2))
+        missed = taken(problem.y, held) - outputs
+        scale = float(np.mean(missed**2) / np.mean(unscaled**2))
         deviations = np.sqrt(scale) * unscaled
         posterior = replace(posterior, scale=scale)
     progress.tick("hold-out set", costs.fold)
@@ -80,6 +80,7 @@ def fit_landmarked(
     value = 1 / (float(np.exp(tuned.log_noise)) * size)
     parts = [HeldOut(held, outputs, deviations)]
     stable = stability(kernel, len(learner.rows_), [], X)
+    left_out = LeftOut(held, outputs)
     return Searched(learner, model, value, left_out, posterior, parts, stable, solver="nystroem")
 
 
@@ -94,11 +95,13 @@ def _planned(progress: Progress, problem: Problem, number: int) -> Costs:
 
 def _held_out(target: Target, used: IntArray) -> IntArray:
     """A hold-out set of rows that neither the kernel nor the noise was learned from."""
-    n = len(target.weight)
-    free = np.setdiff1d(np.arange(n), used)
+    n, rng = len(target.weight), generator(2)
     number = max(1, int(min(MAX_HELD_OUT_SHARE * n, MAX_HELD_OUT)))
+    pool = rows_to_stratify(n, number + len(used), rng)
+    pool = np.arange(n) if pool is None else pool
+    free = np.setdiff1d(pool, used)
     if len(free) < number:
         # Too few rows are left, which happens only if the caller lowers the limits.
-        free = np.arange(n)
-    rows: IntArray = free[rows_in_proportion(target.rows(free), number, generator(2))]
+        free = pool
+    rows: IntArray = free[rows_in_proportion(target.rows(free), number, rng)]
     return rows

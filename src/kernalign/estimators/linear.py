@@ -10,6 +10,7 @@ import numbers
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,9 @@ from kernalign.learners import Learner, Sampled
 from kernalign.learners.base import STREAMED_SAMPLE
 from kernalign.machines import NormalEquations, SquaredHinge, normal_equations
 from kernalign.machines.iterative_ridge import ridge_by_conjugate_gradients
-from kernalign.machines.least_squares import outputs
+from kernalign.machines.least_squares import outputs, stored_features
 from kernalign.machines.model import DualModel, Model, linear_model
+from kernalign.rows import AllBut, all_different, as_rows, has_all, others, summed, taken
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 #: Up to this number of rows, "auto" is exact.
@@ -74,7 +76,7 @@ class LinearStages(Stages):
 
     The machine is least squares. For classification, a squared hinge loss is also tried, and used
     if it is better on held-out rows. It is tried only if the features of all rows can be stored
-    (`estimators.hinge`); not for rows outside memory and not for "cg".
+    (`estimators.hinge`), in memory or on the workers of a cluster; not for "cg".
 
     fitted : the learner, fitted to all rows.
     solver : "nystroem", "fourier" or "cg".
@@ -126,12 +128,13 @@ class LinearStages(Stages):
 
     def _keeps(self, problem: Problem) -> bool:
         """Whether this is classification and the features can be stored."""
-        if not problem.target.classes or problem.remote or self.solver == "cg":
+        processes = as_rows(problem.X).processes
+        if not problem.target.classes or not processes or self.solver == "cg":
             return False
         number = self.n_components
         if self.solver == "fourier":
             number = self._features(self.fitted.kernel_, problem.X).n_features
-        return features_fit(len(problem), min(number, len(problem)))
+        return features_fit(len(problem), min(number, len(problem)), processes)
 
     def splits(self, folds: Any, problem: Problem) -> Any:
         """One hold-out set of the given size, or the folds if there is none."""
@@ -148,18 +151,19 @@ class LinearStages(Stages):
         kernel = self._kernel_for(train)
         features = self._features(kernel, train.X)
         # If a row occurs twice, as in a bootstrap, the sums cannot be reused by the final fit.
-        once = train.index is not None and len(np.unique(train.index)) == len(train.index)
+        once = train.index is not None and all_different(train.index)
         serves = kernel is self.fitted.kernel_ and once
-        kept = self._room(features, train.whole if serves else len(train))
+        kept = self._room(features, train, train.whole if serves else len(train))
         sums = _normal_equations(features, train, None, kept)
         known = Sums(features, sums, train.index, kept) if serves else None
         models = sums.path(features.root, values)
         found = outputs(features, models, test.X)
         # Computing the held-out alignment would take a pass over all pairs: it is left unknown.
         held = [Outputs(SQUARES, _flat(found), np.nan)]
-        if kept is not None:
+        if HINGE in self.candidates:
+            phi = _elsewhere(features, train) if kept is None else kept[: len(train)]
             Y, weight = _wanted(train), train.target.weight
-            hinge = SquaredHinge(kept[: len(train)], Y, weight, sums, features.root)
+            hinge = SquaredHinge(phi, Y, weight, sums, features.root)
             out, tried = hinge_path(hinge, features, models, found, test, values, self.loss, tried)
             held.append(Outputs(HINGE, _flat(out), np.nan))
         return HeldOut(held, tried, known)
@@ -179,10 +183,12 @@ class LinearStages(Stages):
         root = every.features.root
         model = every.sums.path(root, np.array([C]))[0]
         if candidate == HINGE:
-            assert every.kept is not None
-            order = every.index
-            hinge = SquaredHinge(every.kept, Y[order], weight[order], every.sums, root)
-            model = hinge.solve(C, model)
+            phi = every.kept
+            if phi is None:
+                phi = _elsewhere(every.features, problem)
+            else:
+                Y, weight = Y[every.index], weight[every.index]
+            model = SquaredHinge(phi, Y, weight, every.sums, root).solve(C, model)
         trained = linear_model(every.features, model.coefficients, model.intercept, problem.seen)
         return self.fitted, trained
 
@@ -198,27 +204,27 @@ class LinearStages(Stages):
         n = len(problem)
         if known is None:
             features = self._features(self.fitted.kernel_, problem.X)
-            kept = self._room(features, n) if keep else None
+            kept = self._room(features, problem, n) if keep else None
             sums = _normal_equations(features, problem, None, kept)
-            return Sums(features, sums, np.arange(n), kept)
+            return Sums(features, sums, None if kept is None else np.arange(n), kept)
         features, done = known.features, len(known.index)
-        free = np.ones(n, dtype=bool)
-        free[known.index] = False
-        rest = np.flatnonzero(free)
+        rest = others(known.index, n)
         kept = None if known.kept is None else known.kept[done:]
         sums = known.sums + _normal_equations(features, problem, rest, kept)
-        return Sums(features, sums, np.concatenate([known.index, rest]), known.kept)
+        # The order of the rows is that of the stored features.
+        order = None if kept is None else np.concatenate([known.index, rest])
+        return Sums(features, sums, order, known.kept)
 
-    def _room(self, features: FeatureMap, rows: int) -> Array | None:
-        """An empty array for the features, or None if they are not stored."""
-        if HINGE not in self.candidates:
+    def _room(self, features: FeatureMap, problem: Problem, rows: int) -> Array | None:
+        """An empty array for the features, or None if they are not stored in this process."""
+        if HINGE not in self.candidates or problem.remote:
             return None
         return np.empty((rows, features.n_features), dtype=PRECISION)
 
     def _kernel_for(self, train: Problem) -> LearnedKernel:
         """A kernel that has not seen the held-out rows."""
         used = self._sample()
-        seen = not used.size or train.index is None or not np.isin(used, train.index).all()
+        seen = not used.size or train.index is None or not has_all(train.index, used)
         if not (self.nested and seen):
             return self.fitted.kernel_
         with warnings.catch_warnings():
@@ -240,6 +246,11 @@ def _normal_equations(
 ) -> NormalEquations:
     Y, weight = _wanted(problem), problem.target.weight
     return normal_equations(features, problem.X, Y, weight, rows, kept)
+
+
+def _elsewhere(features: FeatureMap, problem: Problem) -> Any:
+    """The features of rows that are not in memory, stored where the rows are."""
+    return as_rows(problem.X).map(partial(stored_features, features, PRECISION))
 
 
 def _wanted(problem: Problem) -> Array:
@@ -294,26 +305,22 @@ def rows_held_out(problem: Problem, cv: Any) -> int:
     return max(1, min(n // int(cv), MAX_HELD_OUT))
 
 
-def held_out_split(target: Target, number: int, used: Any) -> tuple[IntArray, IntArray]:
+def held_out_split(target: Target, number: int, used: Any) -> tuple[AllBut, IntArray]:
     """(train, test): a stratified hold-out set of rows that no learner has seen.
 
     A class with a single row is in the training set.
     """
-    n = len(target.weight)
-    order = stratified_order(target, np.random.default_rng(0))
-    free = np.ones(n, dtype=bool)
-    free[np.asarray(used, dtype=np.intp)] = False
+    used = np.asarray(used, dtype=np.intp)
+    order = stratified_order(target, np.random.default_rng(0), number + len(used))
     if target.classes:
-        codes = target.values.argmax(axis=1) if target.values.shape[1] > 1 else target.values[:, 0]
-        _, code, count = np.unique(codes, return_inverse=True, return_counts=True)
-        order = order[count[code][order] > 1]
-    candidates = order[free[order]]
+        codes = taken(target.codes, order)
+        count = summed(partial(np.bincount, minlength=codes.max() + 1), target.codes)
+        order = order[count[codes] > 1]
+    candidates = order[~np.isin(order, used)]
     if len(candidates) < number:
         candidates = order
     test = np.sort(candidates[:number])
-    train = np.ones(n, dtype=bool)
-    train[test] = False
-    return np.flatnonzero(train), test
+    return AllBut(len(target.weight), test), test
 
 
 def _flat(out: Array) -> Array:

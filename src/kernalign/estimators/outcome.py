@@ -12,6 +12,7 @@ from kernalign._typing import Array
 from kernalign._warnings import AlignmentWarning, find_stack_level
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.held_out import selected_rows
+from kernalign.estimators.left_out import NONE
 from kernalign.estimators.preselection import Preselection
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.selection import Selection, path_records
@@ -99,7 +100,8 @@ def without_choice(stages: Stages, values: Array) -> Selection:
         losses=unknown,
         errors=unknown,
         alignments={candidate: nan},
-        held_out=np.empty(0),
+        held_out=NONE,
         folds=np.empty(0, dtype=np.intp),
+        n_rows=0,
         honest=RowErrors.none(NOT_HELD_OUT),
     )

@@ -18,6 +18,7 @@ from kernalign.gram.sampling import stratified_order
 from kernalign.learners import Learner
 from kernalign.learners.base import generator
 from kernalign.machines import RidgeClassifier, RidgeRegressor
+from kernalign.rows import taken
 
 #: Size of the sample and number of folds that select the kernel: exact, at a fixed cost.
 SAMPLE_ROWS, FOLDS = 2000, 5
@@ -68,13 +69,15 @@ def preselect(
     classes = problem.target.classes
     most = min(sample_rows(problem.X.shape[1]), len(problem) - free)
     # The first rows in the order of `Sampled`: the remaining rows are seen by neither.
-    rows = np.sort(stratified_order(problem.target, generator(0))[:most])
+    rows = np.sort(stratified_order(problem.target, generator(0), most)[:most])
     if folds is None or len(rows) < len(problem):
         codes = None
         if classes:
-            found, counts = np.unique(problem.y[rows], return_counts=True)
-            rows = rows[np.isin(problem.y[rows], found[counts > 1])]
-            codes = np.unique(problem.y[rows], return_inverse=True)[1]
+            y = taken(problem.y, rows)
+            found, counts = np.unique(y, return_counts=True)
+            several = np.isin(y, found[counts > 1])
+            rows = rows[several]
+            codes = np.unique(y[several], return_inverse=True)[1]
         folds = _folds_of(
             len(rows), codes, None if problem.groups is None else problem.groups[rows]
         )

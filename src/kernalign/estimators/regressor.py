@@ -26,7 +26,7 @@ from kernalign.estimators.intervals import (
     selected_certainty,
 )
 from kernalign.estimators.losses import numbers_loss, squared
-from kernalign.estimators.problem import Problem
+from kernalign.estimators.problem import Problem, positive
 from kernalign.estimators.response import (
     Response,
     Responses,
@@ -38,7 +38,7 @@ from kernalign.gram import Target
 from kernalign.learners import KernelSearch
 from kernalign.machines import Precomputed, RidgeRegressor, SupportVectorRegressor
 from kernalign.machines.base import Machine
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, kept, mapped, summed, taken
 from kernalign.rows.input import labelled_rows, of_rows
 from kernalign.rows.table import kernel_features
 from kernalign.tables import group_codes, responses, warn_of_column
@@ -179,15 +179,16 @@ feature_names_in_ :
             `GroupKFold`; a splitter receives the groups. As in `KernelClassifier`.
         """
         names: list[str] = []
-        read = partial(self._read, names)
+        read = partial(_read, names, self._takes_several())
         X, y, weight, columns = labelled_rows(
-            self, X, y, sample_weight, read, y_numeric=True, multi_output=True
+            self, X, y, sample_weight, read, stay="biuf", y_numeric=True, multi_output=True
         )
-        X, used = self._placed(X), weight > 0
+        X, y, weight = self._placed(X, y, weight, groups)
+        used = mapped(positive, weight)
         together = None if groups is None else group_codes(groups, len(y))
         folds = self._folds(X, y, used, together)
         together = None if together is None else together[used]
-        y, weight = y[used], weight[used]
+        y, weight = kept(y, used), kept(weight, used)
         machines = self._machines(y)
         rows, features = as_rows(X).subset(used), kernel_features(columns)
         choose = None
@@ -195,17 +196,17 @@ feature_names_in_ :
             choose = partial(choose_response, rows, weight=weight, feature_names=features)
         response = responses_of(y, weight, tuple(names), choose)
         # The machine is given a response of unit spread, so that C and epsilon have one meaning.
-        scaled = response.forward(y)
-        target = Target(scaled.reshape(len(y), -1), weight)
+        scaled = mapped(response.forward, y)
+        target = Target(mapped(_as_columns, scaled), weight)
         problem = Problem(rows, scaled, target, weight, features, together)
         found = None if machines else self._search(problem, folds)
         if found is not None:
             # Leaving out a single row would keep the rest of its group, which reveals its response.
             judged = found.left_out if together is None else found.outputs_of_folds()
-            response = response.smeared(scaled - judged)
+            response = response.smeared(taken(scaled, judged.index) - judged.outputs)
 
             def errors(index: IntArray, outputs: Array) -> Array:
-                return squared_errors(response.back(outputs), y[index])
+                return squared_errors(response.back(outputs), taken(y, index))
 
             row_errors = found.errors(errors, weight, together, shares=False)
             fitted = searched_attributes(found, row_errors, y, nested=self.nested)
@@ -213,17 +214,9 @@ feature_names_in_ :
         else:
             fitted, response = self._selected(problem, machines, folds, response, y)
         for name in ("model_", "held_out_"):
-            fitted[name] = fitted[name].renumbered(np.flatnonzero(used))
+            fitted[name] = fitted[name].renumbered(kept(as_rows(X).positions(), used))
         publish(self, response_=response, **columns, **fitted)
         return self
-
-    def _read(self, names: list[str], y: Any) -> Array:
-        """The responses as numbers; appends the names of the response columns to `names`."""
-        values, found = responses(y)
-        names.extend(found)
-        if values.ndim == 1 and not self._takes_several():
-            warn_of_column(y)
-        return values
 
     def _selected(
         self,
@@ -240,19 +233,20 @@ feature_names_in_ :
         loss = numbers_loss((response.scale / largest) ** 2)
         fitted, chosen = self._learn(problem, machines, MACHINES["ridge"], folds, loss, unit)
         held_out = fitted["held_out_"]
-        fitted["held_out_"] = replace(held_out, y=y[held_out.index])
-        known = np.isfinite(chosen.held_out.reshape(len(chosen.held_out), -1)).all(axis=1)
-        if not response.identity and known.any():
-            outputs = chosen.held_out[known]
-            response = response.smeared(problem.y[known] - outputs)
-            errors = squared_errors(response.back(outputs), y[known])
+        fitted["held_out_"] = replace(held_out, y=taken(y, held_out.index))
+        known = chosen.held_out.known
+        if not response.identity and len(known):
+            at, outputs = known.index, known.outputs
+            response = response.smeared(taken(problem.y, at) - outputs)
+            errors = squared_errors(response.back(outputs), taken(y, at))
             if self.nested:
-                at = np.flatnonzero(known)
                 alone = at if problem.groups is None else problem.groups[at]
-                row_errors = RowErrors(errors, problem.weight[at], alone, shares=False, rows=at)
+                weight = taken(problem.weight, at)
+                row_errors = RowErrors(errors, weight, alone, shares=False, rows=at)
                 fitted |= row_errors.estimate().attributes()
                 if len(held_out):
-                    own = squared_errors(response.back(held_out.outputs), y[held_out.index])
+                    labels = taken(y, held_out.index)
+                    own = squared_errors(response.back(held_out.outputs), labels)
                     fitted["held_out_"] = replace(fitted["held_out_"], errors=own)
         fitted["certainty_"] = selected_certainty(
             fitted, chosen.held_out, problem, nested=self.nested
@@ -293,9 +287,12 @@ feature_names_in_ :
         if is_integer(self.cv) and groups is not None:
             return group_folds(groups[used], int(self.cv))
         if is_integer(self.cv):
-            rows = int(used.sum())
+            rows = int(summed(np.count_nonzero, used))
             if rows < 2:
                 raise ValueError(f"KernelRegressor needs at least two rows. Got {rows}.")
+            if not as_rows(X).in_memory:
+                # One hold-out set replaces the folds.
+                return []
             return number_folds(rows, int(self.cv))
         splits = splits_of_used_rows(check_cv(self.cv, y).split(X, y, groups), used)
         if not all(len(train) and len(test) for train, test in splits):
@@ -325,6 +322,21 @@ feature_names_in_ :
         outputs, back = self.model_.outputs, self.response_.back
         width = len(self.response_) if isinstance(self.response_, Responses) else None
         return of_rows(self, X, lambda rows: back(outputs(rows)), width)
+
+
+def _read(names: list[str], several: bool, y: Any) -> Array:
+    """The responses as numbers; `names` becomes the names of the response columns.
+
+    several : whether the machine supports several responses.
+    """
+    values, names[:] = responses(y)
+    if values.ndim == 1 and not several:
+        warn_of_column(y)
+    return values
+
+
+def _as_columns(values: Array) -> Array:
+    return values.reshape(len(values), -1)
 
 
 def squared_errors(found: Array, y: Array) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,11 @@ from kernalign._typing import Array
 from kernalign.criteria.sum_evidence import SumEvidence
 from kernalign.gram import Target
 from kernalign.gram.packed import PackedRows
-from kernalign.gram.sampling import order_by_content, rows_in_proportion
+from kernalign.gram.sampling import order_by_content, rows_in_proportion, rows_to_stratify
 from kernalign.gram.target import meant_weights
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
 from kernalign.kernels.units import Units, weighted_median
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, exactly_summed, mapped, reduced, taken
 from kernalign.solvers.family_search import Effort, Found, best_of, tied_kernel, tied_kernels
 from kernalign.tables import TableFeatures
 
@@ -34,6 +35,8 @@ ROWS = 200
 MIN_GAIN, MAX_ERROR_RATIO = 3.0, 1.05
 #: Number of quantiles that represent the residuals in the average.
 QUANTILES = 21
+#: A response with fewer distinct values is not transformed.
+FEWEST_VALUES = 3
 #: Predictions on the curve's scale are limited to this distance from the training range, in
 #: standard deviations.
 MAX_EXTRAPOLATION = 0.5
@@ -84,21 +87,28 @@ class Response:
     residuals: tuple[float, ...] = (0.0,)
 
     @classmethod
-    def of(cls, y: Array, weight: Array, curve: str = "identity") -> Response:
-        """Scale the response to weighted mean 0 and spread 1; the spread of a constant is 1."""
-        centre = float(weighted_median(y[:, None], weight)[0]) if curve == "asinh" else 0.0
-        share = weight / weight.sum()
+    def of(cls, y: Array, weight: Array, curve: str = "identity", centre: float = 0.0) -> Response:
+        """Scale the response to weighted mean 0 and spread 1; the spread of a constant is 1.
+
+        Sums do not depend on the order and the place of the rows: their last digits would affect a
+        search.
+
+        y, weight : arrays or columns.
+        """
+        total = exactly_summed(np.positive, weight)
         # Neither sums nor squares may overflow.
-        size = float(np.abs(y - centre).max()) or 1.0
-        unit = size if curve == "identity" else size * float(share @ (np.abs(y - centre) / size))
-        t = CURVES[curve].forward((y - centre) / unit)
-        offset = float(share @ t)
-        spread = float(np.sqrt(share @ (t - offset) ** 2))
+        size = float(reduced(partial(_largest, centre), max, y)) or 1.0
+        unit = size
+        if curve != "identity":
+            unit = size * exactly_summed(partial(_sizes, centre, size, total), y, weight)
+        t = partial(_on_curve, curve, centre, unit)
+        offset = exactly_summed(partial(_means, t, total), y, weight)
+        spread = float(np.sqrt(exactly_summed(partial(_squares, t, offset, total), y, weight)))
         if spread <= 1e-14:
             # Rounding errors of a constant response are not a spread.
-            offset, spread = float(t[0]), 1 / unit
-        t = (t - offset) / spread
-        return cls(curve, centre, unit, offset, spread, float(t.min()), float(t.max()))
+            offset, spread = float(t(taken(y, slice(0, 1)))[0]), 1 / unit
+        ends = reduced(partial(_ends, t), _outer, y)
+        return cls(curve, centre, unit, offset, spread, *((ends - offset) / spread).tolist())
 
     @property
     def scale(self) -> float:
@@ -106,7 +116,7 @@ class Response:
         return self.spread * self.unit
 
     def forward(self, y: Array) -> Array:
-        t = CURVES[self.curve].forward((y - self.centre) / self.unit)
+        t = _on_curve(self.curve, self.centre, self.unit, y)
         return (t - self.offset) / self.spread
 
     def log_slope(self, y: Array) -> Array:
@@ -152,6 +162,37 @@ class Response:
         known = residuals[np.isfinite(residuals)]
         found = np.quantile(known, (np.arange(QUANTILES) + 0.5) / QUANTILES)
         return replace(self, residuals=tuple(found.tolist()))
+
+
+def _on_curve(curve: str, centre: float, unit: float, y: Array) -> Array:
+    return CURVES[curve].forward((y - centre) / unit)
+
+
+def _largest(centre: float, y: Array) -> float:
+    return float(np.abs(y - centre).max())
+
+
+def _sizes(centre: float, size: float, total: float, y: Array, weight: Array) -> Array:
+    return weight / total * (np.abs(y - centre) / size)
+
+
+def _means(t: Callable[[Array], Array], total: float, y: Array, weight: Array) -> Array:
+    return weight / total * t(y)
+
+
+def _squares(
+    t: Callable[[Array], Array], offset: float, total: float, y: Array, weight: Array
+) -> Array:
+    return weight / total * (t(y) - offset) ** 2
+
+
+def _ends(t: Callable[[Array], Array], y: Array) -> Array:
+    on_curve = t(y)
+    return np.array([on_curve.min(), on_curve.max()])
+
+
+def _outer(first: Array, second: Array) -> Array:
+    return np.array([min(first[0], second[0]), max(first[1], second[1])])
 
 
 @dataclass(frozen=True)
@@ -205,38 +246,67 @@ def responses_of(
     one = choose or (lambda values: Response.of(values, weight))
     if y.ndim == 1:
         return one(y)
-    return Responses(tuple(one(values) for values in y.T), names)
+    columns = (mapped(partial(_column, k), y) for k in range(y.shape[1]))
+    return Responses(tuple(one(values) for values in columns), names)
+
+
+def _column(k: int, y: Array) -> Array:
+    return y[:, k]
 
 
 def choose_response(X: Any, y: Array, weight: Array, feature_names: Any = None) -> Response:
     """The curve of largest evidence on a sample, unless it raises the error of y itself."""
-    order, weight = np.arange(len(y)), meant_weights(weight)
+    order, weight = None, meant_weights(weight)
     if isinstance(feature_names, TableFeatures) and feature_names.mixed:
         order = order_by_content(X, Target(y[:, None], weight), feature_names.codes)
         y, weight = y[order], weight[order]
     plain = Response.of(y, weight)
-    target = Target(plain.forward(y)[:, None], weight)
-    curves = [name for name, curve in CURVES.items() if not curve.positive or y.min() > 0]
-    if not np.ptp(target.values) or len(np.unique(y)) < 3:
+    if plain.low == plain.high or len(reduced(_first_values, _joined_values, y)) < FEWEST_VALUES:
         return plain
+    target = Target(mapped(partial(_on_scale, plain), y), weight)
     few = rows_in_proportion(target, ROWS, np.random.default_rng(0))
-    X = as_rows(X).take(order[few])
+    some, labels, w = target.rows(few), taken(y, few), taken(weight, few)
+    X = as_rows(X).take(few if order is None else order[few])
     codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
-    units = Units.of(X, weight[few], codes=codes)
-    rows = PackedRows(units(X), target.rows(few), codes=units.codes)
+    units = Units.of(X, w, codes=codes)
+    rows = PackedRows(units(X), some, codes=units.codes)
     effort = Effort()
     tied = tied_kernels(rows, FAMILIES, effort)
     ranked = sorted(tied, key=lambda family: -tied[family].evidence)
     judges = list(dict.fromkeys([*ranked[:2], FAMILIES[1]]))
-    responses = [plain, *(Response.of(y, weight, name) for name in curves[1:])]
+    positive = float(reduced(np.min, min, y)) > 0
+    curves = [name for name, curve in CURVES.items() if positive or not curve.positive]
+    responses = [plain, *(_on(y, weight, name) for name in curves[1:])]
 
     def judged(response: Response) -> tuple[float, float]:
-        t = Target(response.forward(y[few])[:, None], weight[few])
+        t = Target(response.forward(labels)[:, None], w)
         on = rows if response is plain else rows.relabelled(t)
         found = tied if response is plain else _near(on, judges, tied, effort)
-        return _judged(response, on, t, y[few], best_of(found), plain.unit)
+        return _judged(response, on, t, labels, best_of(found), plain.unit)
 
     return _simplest(responses, map_tasks(judged, responses))
+
+
+def _on(y: Array, weight: Array, curve: str) -> Response:
+    """The response on a curve. The median of many rows is that of a random part of them."""
+    if curve != "asinh":
+        return Response.of(y, weight, curve)
+    pool = rows_to_stratify(len(y), 0, np.random.default_rng(0))
+    part = slice(None) if pool is None else pool
+    centre = weighted_median(taken(y, part)[:, None], taken(weight, part))
+    return Response.of(y, weight, curve, float(centre[0]))
+
+
+def _on_scale(response: Response, y: Array) -> Array:
+    return response.forward(y)[:, None]
+
+
+def _first_values(y: Array) -> Array:
+    return np.unique(y)[:FEWEST_VALUES]
+
+
+def _joined_values(first: Array, second: Array) -> Array:
+    return _first_values(np.concatenate([first, second]))
 
 
 def _near(

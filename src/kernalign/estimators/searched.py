@@ -22,6 +22,7 @@ from kernalign.estimators.failed_search import better_search
 from kernalign.estimators.folds import Split
 from kernalign.estimators.held_out import HeldOutRows
 from kernalign.estimators.importances import fold_probes
+from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.outcome import kernel_attributes
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.stability import FoldKernel, Stability, stability
@@ -41,6 +42,7 @@ from kernalign.machines.tuned_ridge import (
     solved_ridge,
     tuned_ridge,
 )
+from kernalign.rows import taken
 
 #: Up to this number of rows, the machine is solved on all of them; its noise is tuned on at most
 #: the second number.
@@ -57,12 +59,12 @@ class Trained:
     """The machine on all rows.
 
     C : 1 / noise, as for other machines.
-    left_out : (n,) or (n, c) leave-one-out outputs of the machine; NaN if they are not known.
+    left_out : leave-one-out outputs of the machine, as far as they are known.
     """
 
     model: DualModel
     C: float
-    left_out: Array
+    left_out: LeftOut
     posterior: Posterior
 
 
@@ -87,18 +89,16 @@ class Searched:
     learner: KernelSearch
     model: Model
     C: float
-    left_out: Array
+    left_out: LeftOut
     posterior: Posterior
     held_out: list[HeldOut]
     stability: Stability
     solver: str = "exact"
 
-    def outputs_of_folds(self) -> Array:
+    def outputs_of_folds(self) -> LeftOut:
         """Like `left_out`, but from the folds that held out the rows."""
-        outputs = np.full_like(self.left_out, np.nan)
-        for part in self.held_out:
-            outputs[part.index] = part.outputs
-        return outputs
+        parts = self.held_out
+        return LeftOut.of([part.index for part in parts], [part.outputs for part in parts])
 
     def errors(self, of_rows: Any, weight: Array, groups: Any, *, shares: bool) -> RowErrors:
         """Errors of the held-out rows, computed by of_rows(index, outputs).
@@ -111,7 +111,7 @@ class Searched:
         found = np.concatenate([of_rows(part.index, part.outputs) for part in self.held_out])
         index = np.concatenate([part.index for part in self.held_out])
         unit = index if groups is None else np.asarray(groups)[index]
-        return RowErrors(found, weight[index], unit, shares, rows=index)
+        return RowErrors(found, taken(weight, index), unit, shares, rows=index)
 
     def rows_held_out(self, errors: RowErrors, y: Array) -> HeldOutRows:
         """The rows that folds held out, each by one fold, with these errors."""
@@ -126,7 +126,7 @@ class Searched:
             np.repeat(np.arange(len(parts)), [len(part.index) for part in parts])[order],
             np.concatenate([part.outputs for part in parts])[order],
             np.concatenate(deviations)[order] if len(deviations) == len(parts) else None,
-            y[index[order]],
+            taken(y, index[order]),
             errors.values[order],
             errors.weight[order],
         )
@@ -227,13 +227,12 @@ def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Traine
     kernel, target, n = learner.kernel_, problem.target, len(problem)
     few = rows_in_proportion(target, TUNED_ROWS, generator(0))
     tuned, size = tuned_noise(learner, problem.rows(few), C)
-    left_out = np.full((n, tuned.left_out.shape[1]), np.nan)
-    left_out[few] = tuned.left_out
+    left_out = LeftOut(few, flat(tuned.left_out))
     machine: TunedRidge | SolvedRidge = tuned
     if len(few) < n:
         machine = solved_ridge(kernel(problem.X), target, tuned.log_noise)
     C = 1 / (float(np.exp(tuned.log_noise)) * size)
-    return Trained(machine.model, C, flat(left_out), machine.posterior)
+    return Trained(machine.model, C, left_out, machine.posterior)
 
 
 def tuned_noise(learner: KernelSearch, rows: Problem, C: float | None) -> tuple[TunedRidge, float]:

@@ -16,6 +16,7 @@ from kernalign._progress import current
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import SINGLE_ROW_FOLDS, RowErrors
 from kernalign.estimators.folds import Split
+from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.stability import FoldKernel
@@ -65,9 +66,9 @@ class Selection:
     losses, errors : mean loss and mean error of each candidate at each C.
     alignments : mean and standard deviation over folds of the held-out alignment of each
         candidate's kernel.
-    held_out : outputs of the selected candidate for each row, from the fold that held it out; NaN
-        for a row that was never held out.
-    folds : the number of that fold; -1 for a row that was never held out.
+    held_out : outputs of the selected candidate for the rows that were held out.
+    folds : the number of the fold that held out each of them.
+    n_rows : the number of all rows.
     honest : errors of held-out rows, each under a choice that the row did not take part in.
     known : intermediate results that training on all rows can reuse.
     learned : kernels of the choice that folds have learned for themselves.
@@ -80,8 +81,9 @@ class Selection:
     losses: dict[Candidate, Array]
     errors: dict[Candidate, Array]
     alignments: dict[Candidate, tuple[float, float]]
-    held_out: Array
+    held_out: LeftOut
     folds: IntArray
+    n_rows: int
     honest: RowErrors
     known: Any = None
     learned: Sequence[FoldKernel] = ()
@@ -215,11 +217,7 @@ def select(
     assert choice is not None
     best = choice.places[choice.candidate]
     held = found.held[choice.candidate].outputs
-    held_out = np.full((len(problem), *held[0].shape[2:]), np.nan)
-    fold_of_row = np.full(len(problem), -1)
-    for number, (test, values_of_test) in enumerate(zip(found.rows, held, strict=True)):
-        held_out[test] = values_of_test[best]
-        fold_of_row[test] = number
+    numbers = [np.full(len(test), number) for number, test in enumerate(found.rows)]
     return Selection(
         candidate=choice.candidate,
         C=float(values[best]),
@@ -228,8 +226,9 @@ def select(
         losses=choice.losses,
         errors={c: found.mean_errors(c, everything) for c in found.held},
         alignments={c: _mean_and_deviation(found.held[c].alignments) for c in found.held},
-        held_out=held_out,
-        folds=fold_of_row,
+        held_out=LeftOut.of(found.rows, [values_of_test[best] for values_of_test in held]),
+        folds=LeftOut.of(found.rows, numbers).outputs.astype(np.intp),
+        n_rows=len(problem),
         honest=found.honest(),
         known=known,
         learned=found.held[choice.candidate].learned,
@@ -250,7 +249,7 @@ def path_records(stages: Stages, chosen: Selection, unit: float) -> list[dict[st
                 "machine": stages.machine_name(candidate),
                 "alignment": stages.alignment(candidate),
                 "held_out_alignment": chosen.alignments[candidate][0],
-                "rows": len(chosen.held_out),
+                "rows": chosen.n_rows,
                 "error": float(chosen.errors[candidate][place]) * unit,
                 "C": float(chosen.values[place]),
                 "chosen": candidate == chosen.candidate,

@@ -19,6 +19,7 @@ from kernalign._validation import check_share
 from kernalign.estimators.base import KernelPredictor
 from kernalign.estimators.scores import NONE_HELD_OUT, NOT_NESTED, Scores
 from kernalign.machines.calibration import TemperatureCalibration
+from kernalign.rows import taken
 from kernalign.rows.input import of_rows
 
 
@@ -52,7 +53,8 @@ def set_scores(
         return Scores.none(NONE_HELD_OUT)
     index = np.concatenate([rows for rows, _ in held_out])
     found = more_probable(np.concatenate([calibration.probabilities(out) for _, out in held_out]))
-    return Scores.of(found[np.arange(len(index)), codes[index]], weight[index])
+    scores = found[np.arange(len(index)), taken(codes, index)]
+    return Scores.of(scores, taken(weight, index))
 
 
 class PredictsSets(KernelPredictor):

@@ -6,6 +6,7 @@ learner that is fitted on its own infers it from the values (`infer_target`).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from kernalign._typing import Array
 from kernalign.gram.target import Target
+from kernalign.rows import mapped
 
 #: Whole numbers with more distinct values than this are a response.
 MOST_CLASSES = 20
@@ -20,9 +22,12 @@ MOST_CLASSES = 20
 
 def class_target(codes: Any, n_classes: int, weight: Array) -> Target:
     """Khat* = y y' with y = -1/+1 for two classes, the one-hot class kernel for more."""
+    return Target(mapped(partial(_class_columns, n_classes), codes), weight, classes=True)
+
+
+def _class_columns(n_classes: int, codes: Any) -> Array:
     codes = np.asarray(codes)
-    values = signs(codes, 2)[:, None] if n_classes == 2 else np.eye(n_classes)[codes]
-    return Target(values, weight, classes=True)
+    return signs(codes, 2)[:, None] if n_classes == 2 else np.eye(n_classes)[codes]
 
 
 def signs(codes: Any, n_classes: int) -> Array:

@@ -9,7 +9,10 @@ import numpy as np
 
 from kernalign._typing import Array, IntArray
 from kernalign.gram import Target
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, loaded
+
+#: Up to this number of rows, all are sorted by their labels to draw a stratified sample.
+STRATIFIED_ROWS = 100_000
 
 
 def split_in_proportion(
@@ -27,7 +30,22 @@ def split_in_proportion(
 def rows_in_proportion(target: Target, most: int, rng: np.random.Generator) -> IntArray:
     """A stratified sample of at most `most` rows; all of them if there are no more."""
     n = len(target.weight)
-    return np.arange(n) if n <= most else split_in_proportion(target, most / n, rng)[1]
+    if n <= most:
+        return np.arange(n)
+    pool = rows_to_stratify(n, most, rng)
+    if pool is None:
+        return split_in_proportion(target, most / n, rng)[1]
+    return pool[split_in_proportion(target.rows(pool), most / len(pool), rng)[1]]
+
+
+def rows_to_stratify(n: int, most: int, rng: np.random.Generator) -> IntArray | None:
+    """The rows among n from which a stratified sample of `most` rows is drawn; None for all.
+
+    Strata need sorted labels. Those of a random part of many rows are enough, and their memory and
+    time do not grow with n.
+    """
+    size = max(STRATIFIED_ROWS, 2 * most)
+    return None if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))
 
 
 def rows_in_memory(
@@ -41,14 +59,20 @@ def rows_in_memory(
     return rows.take(index), target.rows(index)
 
 
-def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
+def stratified_order(target: Target, rng: np.random.Generator, most: int | None = None) -> IntArray:
     """An order of the rows in which every initial part is stratified.
 
     A response is divided into strata of a few rows.
+
+    most : number of rows that are needed; of many more rows, a random part is ordered.
     """
+    n = len(target.weight)
+    pool = rows_to_stratify(n, n if most is None else most, rng)
+    if pool is not None:
+        return pool[stratified_order(target.rows(pool), rng)]
     by_value, key = _by_value(target, rng)
     n = len(by_value)
-    values = target.values[by_value]
+    values = loaded(target.values)[by_value]
     fresh = np.r_[True, (values[1:] != values[:-1]).any(axis=1)]
     stratum = np.cumsum(fresh) - 1
     if stratum[-1] >= n // 20:
@@ -64,7 +88,7 @@ def stratified_order(target: Target, rng: np.random.Generator) -> IntArray:
 def _by_value(target: Target, rng: np.random.Generator) -> tuple[IntArray, Array]:
     """The rows sorted by their values, ties in random order, and the random numbers."""
     key = rng.random(len(target.weight))
-    order: IntArray = np.lexsort([key, *target.values.T])
+    order: IntArray = np.lexsort([key, *loaded(target.values).T])
     return order, key
 
 

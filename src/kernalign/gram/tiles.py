@@ -10,7 +10,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.gram.target import Target
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, mapped
 from kernalign.rows.pairs import Pass, Passed
 
 #: Bytes of a line of a processor's cache.
@@ -19,8 +19,12 @@ CACHE_LINE = 64
 
 def pass_over_pairs(this: Pass, X: Any, target: Target) -> Passed:
     """One pass over all pairs of rows, wherever they are: Gram matrices times (w, w Y_c)."""
-    factor = np.column_stack([target.weight, target.weighted])
+    factor = mapped(_side_by_side, target.weight, target.weighted)
     return as_rows(X).pass_over_pairs(this, factor)
+
+
+def _side_by_side(weight: Array, weighted: Array) -> Array:
+    return np.column_stack([weight, weighted])
 
 
 def tile_pairs(rows: int, columns: int | None, size: int) -> Iterator[tuple[slice, slice, bool]]:

@@ -22,7 +22,7 @@ from kernalign.gram.labels import infer_target
 from kernalign.gram.target import meant_weights
 from kernalign.kernels import LearnedKernel
 from kernalign.machines.model import DualModel
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, mapped, summed
 from kernalign.rows.input import labelled_rows
 from kernalign.rows.table import kernel_features
 from kernalign.solvers.callback import logger
@@ -153,9 +153,9 @@ class Learner(Documented, ABC):
     ) -> dict[str, Any]:
         """Fitted attributes by name; the learner itself does not change."""
         self._check_place(X)
-        used = target.weight > 0
-        if not used.all():
-            X, target = as_rows(X).subset(used), target.rows(used)
+        used = mapped(_positive, target.weight)
+        if summed(np.count_nonzero, used) < len(used):
+            X, target = as_rows(X).subset(used), target.subset(used)
         began = time.perf_counter()
         with blocks_in_threads():
             if after is None:
@@ -245,6 +245,10 @@ class Learner(Documented, ABC):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = True
         return tags
+
+
+def _positive(weight: Array) -> Any:
+    return weight > 0
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -162,10 +162,11 @@ class KernelSearch(Learner):
         if self.effort == "full":
             sizes = sizes.for_rows(len(target.weight))
         codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
-        everyone = np.arange(len(target.weight))
         if isinstance(feature_names, TableFeatures) and feature_names.mixed:
             everyone = order_by_content(X, target, feature_names.codes)
-        known = everyone[rows_in_proportion(target.rows(everyone), MOST_ROWS, rng)]
+            known = everyone[rows_in_proportion(target.rows(everyone), MOST_ROWS, rng)]
+        else:
+            known = rows_in_proportion(target, MOST_ROWS, rng)
         X, target = as_rows(X).take(known), target.rows(known)
         sample = Sample(X, target, rng, codes)
         numbers = PAIR_NUMBERS * (sizes.search / SIZES[self.effort][0].search) ** 2

@@ -122,8 +122,8 @@ class Sampled(Learner):
     ) -> Learned:
         learner = self._checked()
         rng = generator(self.random_state)
-        order = stratified_order(target, rng)
         largest = min(int(self.max_rows), len(X))
+        order = stratified_order(target, rng, 2 * largest)
         size = min(int(self.min_rows), largest)
         samples: list[dict[str, Any]] = []
         kernel: LearnedKernel | None = None

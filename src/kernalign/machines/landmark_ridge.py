@@ -30,7 +30,7 @@ from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import KernelsOnRows, seconds_saved
 from kernalign.machines.model import DualModel
-from kernalign.rows import RowSums, as_rows
+from kernalign.rows import RowSums, as_rows, mapped, taken
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
 
 #: Kernel values of a machine for numbers are stored in single precision unless the noise, in units
@@ -124,10 +124,9 @@ class LandmarkRidge:
         sample : rows whose kernel values are kept. Each step on all rows then follows a solution on
             the sample, so that fewer passes over all rows are needed.
         """
-        w = target.weight
-        mean = w @ target.values / target.total
-        Y = (target.values - mean).astype(self.precision)
-        a = np.zeros((self.m, Y.shape[1])) if start is None else _columns(start.coefficients)
+        w, mean = target.weight, target.mean
+        Y = mapped(partial(_centred, mean, self.precision), target.values)
+        a = np.zeros((self.m, len(mean))) if start is None else _columns(start.coefficients)
         with blocks_in_threads():
             # The null space of T' does not affect f.
             scaled = self.T.T @ a.astype(self.precision)
@@ -194,7 +193,7 @@ class LandmarkRidge:
 
     def _right_hand_sides(self, a: Array, Y: Array, w: Array) -> tuple[Array, Array]:
         """values' W Y and values' W (Y - values a), by one pass over the rows."""
-        c = Y.shape[1]
+        c = a.shape[1]
         both = self._summed(partial(_labels_and_residuals, a), 2 * c, w, Y)
         return both[:, :c], both[:, c:]
 
@@ -214,6 +213,11 @@ class LandmarkRidge:
         for _, part in map_rows(block, self.n, ROWS):
             total += part
         return total.astype(self.precision)
+
+
+def _centred(mean: Array, precision: Any, values: Array) -> Array:
+    found: Array = (values - mean).astype(precision)
+    return found
 
 
 def _weighted(values: Array, w: Array, columns: Array) -> Array:
@@ -294,7 +298,7 @@ class Sample:
     @classmethod
     def of(cls, machine: LandmarkRidge, target: Target, rows: IntArray) -> Sample:
         """The machine on these rows of a target."""
-        weight = target.weight[rows]
+        weight = taken(target.weight, rows)
         return cls(machine, weight * (target.total / weight.sum()))
 
 

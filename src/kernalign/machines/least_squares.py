@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
+from sklearn.utils import gen_batches
 
 from kernalign._memory import too_small, working_memory
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.features.base import FeatureMap
 from kernalign.machines.model import linear_model
-from kernalign.rows import RowSums, as_rows
+from kernalign.rows import RowSums, as_rows, summed, taken, weighted_sums
 
 #: Rows of features that one thread computes at a time.
 ROWS = 256
@@ -121,8 +122,8 @@ def normal_equations(
     kept : (rows, r), filled with phi of these rows; for rows in memory only.
     """
     sums = as_rows(X).total(_FeatureSums(features, Y.shape[1], kept), (Y, weight), rows)
-    w, Y = (weight, Y) if rows is None else (weight[rows], Y[rows])
-    return replace(sums, total=float(w.sum()), y=w @ Y)
+    w, Y = (weight, Y) if rows is None else (taken(weight, rows), taken(Y, rows))
+    return replace(sums, total=float(summed(np.sum, w)), y=weighted_sums(w, Y))
 
 
 class _FeatureSums(RowSums):
@@ -149,6 +150,14 @@ class _FeatureSums(RowSums):
         if not (w == 1).all():
             raw *= np.sqrt(w)[:, None]
         _add_gram(total.gram, raw)
+
+
+def stored_features(features: FeatureMap, precision: Any, X: Array) -> Array:
+    """phi of some rows in a precision, computed in blocks."""
+    phi = np.empty((len(X), features.n_features), dtype=precision)
+    for rows in gen_batches(len(X), held_rows(features.n_features)):
+        _whiten_rows(phi[rows], raw_rows(features, X[rows]), features.root)
+    return phi
 
 
 def raw_rows(features: FeatureMap, X: Array) -> Array:

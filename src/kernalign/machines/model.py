@@ -20,7 +20,7 @@ from kernalign.features.base import FeatureMap
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.learned import rows_within_budget
 from kernalign.kernels.together import KernelsOnRows, seconds_saved
-from kernalign.rows import as_rows
+from kernalign.rows import as_rows, taken
 
 #: Kernel values of a block of rows, and minimum rows of a block, if the memory limit allows it.
 BLOCK, ROWS = 2**19, 256
@@ -148,7 +148,7 @@ class Model(ABC):
         """Rows that the model was learned from."""
         return self.seen.n_rows
 
-    def renumbered(self, positions: IntArray) -> Self:
+    def renumbered(self, positions: Any) -> Self:
         """The model with the training rows at other positions."""
         return self
 
@@ -186,8 +186,8 @@ class RowsModel(Model):
             return LANDMARKS
         return TRAINING if len(self.rows) == self.n_rows else SUPPORT
 
-    def renumbered(self, positions: IntArray) -> Self:
-        return self if self.index is None else replace(self, index=positions[self.index])
+    def renumbered(self, positions: Any) -> Self:
+        return self if self.index is None else replace(self, index=taken(positions, self.index))
 
     @abstractmethod
     def from_gram(self, K: Array) -> Array:

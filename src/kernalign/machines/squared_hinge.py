@@ -12,6 +12,8 @@ and Hessians are divided by two.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
@@ -20,6 +22,7 @@ from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.machines.least_squares import LinearModel, NormalEquations
+from kernalign.rows import mapped, summed
 from kernalign.solvers.conjugate_gradients import ratio
 
 #: Rows of phi that one thread processes at a time; they stay in its cache for the transpose.
@@ -43,12 +46,14 @@ class SquaredHinge:
     Y : (n, c) of -1 and +1.
     weight : (n,).
     sums, root : normal equations of the same rows, and the root of their features.
+
+    Features, labels and weights are arrays, or columns that are where the rows are. Outputs then
+    stay there too.
     """
 
-    def __init__(
-        self, phi: Array, Y: Array, weight: Array, sums: NormalEquations, root: Array | None
-    ):
-        self.phi, self.Y, self.weight, self.root = phi, Y, weight[:, None], root
+    def __init__(self, phi: Any, Y: Any, weight: Any, sums: NormalEquations, root: Array | None):
+        self.phi, self.Y, self.root = phi, Y, root
+        self.weight = mapped(_as_column, weight)
         self.total = sums.total
         with blocks_in_threads():
             self.A, _ = sums.centred(root)
@@ -60,15 +65,16 @@ class SquaredHinge:
         with blocks_in_threads():
             z = self._unknowns(start)
             f = self._outputs(z)
-            share = float((self.weight * (self.Y * f < 1)).mean() / self.weight.mean())
+            inside = mapped(_inside, self.weight, self.Y, f)
+            share = float(summed(np.sum, inside)) / (self.total * z.shape[1])
             precondition = self._preconditioner(C, max(share, FEWEST))
             for _ in range(STEPS):
-                inside = self.weight * (self.Y * f < 1)
-                r = inside * (f - self.Y)
+                r = mapped(_slopes, inside, self.Y, f)
                 penalty = z / C
                 penalty[-1] = 0.0
                 gradient = self._adjoint(r) + penalty
-                objective = (r * (f - self.Y)).sum(axis=0) + (z * penalty).sum(axis=0)
+                losses: Array = summed(_losses, r, self.Y, f)
+                objective = losses + (z * penalty).sum(axis=0)
                 step = self._newton_step(gradient, inside, C, precondition)
                 if (-(gradient * step).sum(axis=0) <= TOLERANCE * objective).all():
                     break
@@ -76,7 +82,8 @@ class SquaredHinge:
                 bend = (step[:-1] ** 2).sum(axis=0) / C
                 length = self._length(f, df, (penalty * step).sum(axis=0), bend)
                 z += length * step
-                f += length * df
+                f = mapped(partial(_moved, length), f, df)
+                inside = mapped(_inside, self.weight, self.Y, f)
             return self._model(z)
 
     def _unknowns(self, model: LinearModel) -> Array:
@@ -90,7 +97,7 @@ class SquaredHinge:
             v = solve_triangular(self.root, v, lower=True, trans="T")
         return LinearModel(v, intercept)
 
-    def _newton_step(self, gradient: Array, inside: Array, C: float, precondition: Solver) -> Array:
+    def _newton_step(self, gradient: Array, inside: Any, C: float, precondition: Solver) -> Array:
         """Minus the second derivatives' inverse times the gradient, by conjugate gradients."""
         step = np.zeros_like(gradient)
         residual = -gradient
@@ -110,19 +117,17 @@ class SquaredHinge:
             direction = solved + ratio(size, before) * direction
         return step
 
-    def _length(self, f: Array, df: Array, slope: Array, bend: Array) -> Array:
+    def _length(self, f: Any, df: Any, slope: Array, bend: Array) -> Array:
         """Step length: the root of the derivative, which is increasing and piecewise linear.
 
         slope, bend : the penalty's part of the derivative is slope + t bend.
         """
 
         def derivatives(t: Array) -> tuple[Array, Array]:
-            out = f + t * df
-            inside = self.weight * (self.Y * out < 1) * df
-            first = (inside * (out - self.Y)).sum(axis=0) + slope + t * bend
-            return first, (inside * df).sum(axis=0) + bend
+            first, second = summed(partial(_derivatives, t), f, df, self.weight, self.Y)
+            return first + slope + t * bend, second + bend
 
-        t = np.ones(f.shape[1])
+        t = np.ones(len(slope))
         low, high = np.zeros_like(t), np.full_like(t, np.inf)
         flat = FLAT * np.abs(derivatives(low)[0])
         for _ in range(EVALUATIONS):
@@ -149,42 +154,94 @@ class SquaredHinge:
 
         return solve
 
-    def _outputs(self, z: Array) -> Array:
+    def _outputs(self, z: Array) -> Any:
         """f of all rows."""
-        V = z[:-1].astype(self.phi.dtype)
-        out = np.empty(self.Y.shape)
-        for rows, values in map_rows(lambda rows: self.phi[rows] @ V, len(out), ROWS):
-            out[rows] = values
-        return out + (z[-1] - self.mean @ z[:-1])
+        return mapped(partial(_outputs_of, z[:-1], self._shift(z)), self.phi)
 
-    def _adjoint(self, r: Array) -> Array:
+    def _adjoint(self, r: Any) -> Array:
         """sum_i (phi_i - mean, 1) r_i."""
-        R = r.astype(self.phi.dtype)
-        sums = self._added(lambda rows: self.phi[rows].T @ R[rows], r.shape[1])
-        return self._centred(sums, r)
+        return self._centred(summed(_adjoint_of, self.phi, r))
 
-    def _product(self, z: Array, inside: Array) -> Array:
+    def _product(self, z: Array, inside: Any) -> Array:
         """sum_i (phi_i - mean, 1) inside_i (phi_i - mean, 1)'z."""
-        V = z[:-1].astype(self.phi.dtype)
-        shift = z[-1] - self.mean @ z[:-1]
-        r = np.empty_like(inside)
+        product = partial(_product_of, z[:-1], self._shift(z))
+        return self._centred(summed(product, self.phi, inside))
 
-        def block(rows: slice) -> Array:
-            phi = self.phi[rows]
-            some = inside[rows] * (phi @ V + shift)
-            r[rows] = some
-            return np.asarray(phi.T @ some.astype(phi.dtype))
+    def _shift(self, z: Array) -> Array:
+        shift: Array = z[-1] - self.mean @ z[:-1]
+        return shift
 
-        return self._centred(self._added(block, r.shape[1]), r)
+    def _centred(self, sums: Array) -> Array:
+        """sum_i (phi_i - mean, 1) r_i from sum_i (phi_i, 1) r_i."""
+        return np.vstack([sums[:-1] - np.outer(self.mean, sums[-1]), sums[-1]])
 
-    def _added(self, block: Callable[[slice], Array], columns: int) -> Array:
-        """Sum over blocks of rows, in double precision."""
-        sums = np.zeros((self.phi.shape[1], columns))
-        for _, part in map_rows(block, len(self.phi), ROWS):
-            sums += part
-        return sums
 
-    def _centred(self, sums: Array, r: Array) -> Array:
-        """sum_i (phi_i - mean, 1) r_i from sum_i phi_i r_i."""
-        total = r.sum(axis=0)
-        return np.vstack([sums - np.outer(self.mean, total), total])
+# -- functions of a block of rows ------------------------------------------------------------------
+
+
+def _as_column(weight: Array) -> Array:
+    return weight[:, None]
+
+
+def _inside(weight: Array, Y: Array, f: Array) -> Array:
+    """The weights of rows inside the margin, zero for others."""
+    found: Array = weight * (Y * f < 1)
+    return found
+
+
+def _slopes(inside: Array, Y: Array, f: Array) -> Array:
+    """Half the derivatives of the losses."""
+    return inside * (f - Y)
+
+
+def _losses(r: Array, Y: Array, f: Array) -> Array:
+    found: Array = (r * (f - Y)).sum(axis=0)
+    return found
+
+
+def _moved(length: Array, f: Array, df: Array) -> Array:
+    return f + length * df
+
+
+def _derivatives(t: Array, f: Array, df: Array, weight: Array, Y: Array) -> Array:
+    """The first and second derivatives (2, c) of the losses along a step, at t."""
+    out = f + t * df
+    inside = _inside(weight, Y, out) * df
+    return np.array([(inside * (out - Y)).sum(axis=0), (inside * df).sum(axis=0)])
+
+
+def _outputs_of(v: Array, shift: Array, phi: Array) -> Array:
+    V = v.astype(phi.dtype)
+    out = np.empty((len(phi), v.shape[1]))
+    for rows, values in map_rows(lambda rows: phi[rows] @ V, len(out), ROWS):
+        out[rows] = values
+    return out + shift
+
+
+def _adjoint_of(phi: Array, r: Array) -> Array:
+    """sum_i (phi_i, 1) r_i."""
+    R = r.astype(phi.dtype)
+    sums = _added(lambda rows: phi[rows].T @ R[rows], phi, r.shape[1])
+    return np.vstack([sums, r.sum(axis=0)])
+
+
+def _product_of(v: Array, shift: Array, phi: Array, inside: Array) -> Array:
+    """sum_i (phi_i, 1) inside_i (phi_i'v + shift)."""
+    V = v.astype(phi.dtype)
+    r = np.empty_like(inside)
+
+    def block(rows: slice) -> Array:
+        some = inside[rows] * (phi[rows] @ V + shift)
+        r[rows] = some
+        return np.asarray(phi[rows].T @ some.astype(phi.dtype))
+
+    sums = _added(block, phi, r.shape[1])
+    return np.vstack([sums, r.sum(axis=0)])
+
+
+def _added(block: Callable[[slice], Array], phi: Array, columns: int) -> Array:
+    """Sum over blocks of rows, in double precision."""
+    sums = np.zeros((phi.shape[1], columns))
+    for _, part in map_rows(block, len(phi), ROWS):
+        sums += part
+    return sums

@@ -1,16 +1,16 @@
-"""Rows on a Dask cluster. No other module depends on Dask.
+"""Rows on a Dask cluster.
 
-Chunks of rows stay where they are. A pass over the pairs of rows is a graph of tasks over pairs of
-blocks; sums over rows are one task per chunk. Results are small. Labels and weights, one number per
-row, are gathered; of the rows themselves only samples are, of a size that does not grow with n.
+Chunks of rows stay where they are, and so do their labels and weights (`rows.chunks`). A pass over
+the pairs of rows is a graph of tasks over pairs of blocks; in sums over rows, a task has several
+blocks. Only sums, and samples of a size that does not grow with n, are sent to this process.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations_with_replacement, pairwise
+from operator import add as plus
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ from sklearn.utils import assert_all_finite, check_array
 from kernalign._typing import Array, IntArray
 from kernalign._validation import refuse_text
 from kernalign.rows.base import Rows, RowSums, Source
-from kernalign.rows.cluster import computed
+from kernalign.rows.chunks import Chunks, DaskColumn
+from kernalign.rows.cluster import client, computed, joined, persisted, require, threads, workers
 from kernalign.rows.memory import moments, spread_of
 from kernalign.rows.pairs import Pass, Passed, Share, Summary, add
 
@@ -32,18 +33,6 @@ MIN_BLOCK_ROWS, MAX_BLOCK_ROWS = 256, 8192
 SHARES_PER_TASK, MAX_WAITING_BYTES = 8, 1 << 28
 #: Rows and columns of a tile.
 TILE = 256
-
-
-def require() -> Any:
-    """The package dask, or an error that says how to install it."""
-    try:
-        import dask
-        import dask.array
-    except ImportError as error:
-        raise ImportError(
-            'Dask arrays need the extra "dask": pip install "kernalign[dask]".'
-        ) from error
-    return dask
 
 
 class DaskSource(Source):
@@ -71,16 +60,29 @@ class DaskSource(Source):
         dask = require()
         chunks = [dask.delayed(_numbers)(part) for part in _parts(self.array)]
         given = [_parts(_as_array(y)) if is_dask(y) else y for y in labels]
-        if _client() is not None:
-            chunks, *given = dask.persist(chunks, *given)
+        there = client() is not None
+        if there:
+            chunks, *given = persisted(dask, chunks, *given)
         checks = [dask.delayed(_examined)(chunk) for chunk in chunks]
         # Labels often come from the same files as the rows: a single computation reads both.
-        lengths, *found = computed(dask, checks, *given)
-        arrays = [
-            None if y is None else _flat(np.concatenate(y) if is_dask(whole) else np.asarray(y))
-            for whole, y in zip(labels, found, strict=True)
+        wanted = [
+            None if not is_dask(y) else [dask.delayed(len)(p) for p in parts] if there else parts
+            for y, parts in zip(labels, given, strict=True)
         ]
-        return DaskRows(chunks, np.array(lengths, dtype=np.intp), self.n_features), arrays
+        lengths, *found = computed(dask, checks, *wanted)
+        rows = DaskRows(chunks, np.array(lengths, dtype=np.intp), self.n_features)
+        columns: list[Any] = []
+        for whole, parts, known in zip(labels, given, found, strict=True):
+            if whole is None:
+                columns.append(None)
+            elif not is_dask(whole):
+                columns.append(DaskColumn.of(_flat(np.asarray(whole)), rows))
+            elif there:
+                flat = [dask.delayed(_flat)(part) for part in parts]
+                columns.append(DaskColumn.aligned(flat, np.array(known), rows))
+            else:
+                columns.append(DaskColumn.of(_flat(np.concatenate(known)), rows))
+        return rows, columns
 
     def map(self, function: Callable[[Array], Array], width: int | None, dtype: Any) -> Any:
         wanted = () if width is None else (width,)
@@ -96,67 +98,57 @@ class DaskSource(Source):
         )
 
 
-class DaskRows(Rows):
+class DaskRows(Chunks, Rows):
     """Chunks of rows.
 
     chunks : delayed blocks of rows; lengths : number of rows of each.
     """
 
     def __init__(self, chunks: Sequence[Any], lengths: IntArray, n_columns: int):
-        kept = np.flatnonzero(lengths)
-        self.chunks = [chunks[i] for i in kept.tolist()]
-        self.lengths = np.asarray(lengths)[kept]
-        self.starts = np.concatenate([[0], np.cumsum(self.lengths)])
+        super().__init__(chunks, lengths)
         self.shape = (int(self.starts[-1]), n_columns)
 
     def take(self, index: Any) -> Array:
-        dask = require()
-        index = np.arange(len(self))[index]
-        owner = np.searchsorted(self.starts, index, side="right") - 1
-        parts, places = [], []
-        for chunk in np.unique(owner):
-            here = np.flatnonzero(owner == chunk)
-            parts.append(dask.delayed(_take)(self.chunks[chunk], index[here] - self.starts[chunk]))
-            places.append(here)
-        out = np.empty((len(index), self.shape[1]))
-        for here, rows in zip(places, computed(dask, *parts), strict=True):
-            out[here] = rows
-        return out
+        rows: Array = self.rows_of(index)
+        return rows
 
     def subset(self, index: Any) -> DaskRows:
+        found = self.part(index)
+        return self if found is None else DaskRows(*found, self.shape[1])
+
+    @property
+    def processes(self) -> int:
+        return workers()
+
+    def map(self, function: Callable[[Array], Array]) -> DaskColumn:
+        return DaskColumn(self.chunks, self.lengths).map(function)
+
+    def positions(self) -> DaskColumn:
         dask = require()
-        used = self._mask(index)
-        if used.all():
-            return self
-        masks = np.split(used, self.starts[1:-1])
-        chunks = [
-            dask.delayed(_take)(chunk, np.flatnonzero(mask))
-            for chunk, mask in zip(self.chunks, masks, strict=True)
-        ]
-        lengths = np.array([mask.sum() for mask in masks], dtype=np.intp)
-        return DaskRows(chunks, lengths, self.shape[1])
+        ends = zip(self.starts, self.starts[1:], strict=False)
+        return DaskColumn([dask.delayed(np.arange)(a, b) for a, b in ends], self.lengths)
 
     def select(self, columns: Any) -> DaskRows:
         dask = require()
         chunks = [dask.delayed(_columns)(chunk, columns) for chunk in self.chunks]
         return DaskRows(chunks, self.lengths, len(np.arange(self.shape[1])[columns]))
 
-    def spread(self, weight: Array) -> Array:
+    def spread(self, weight: Any) -> Array:
         dask = require()
-        weights = np.split(weight, self.starts[1:-1])
-        pairs = zip(self.chunks, weights, strict=True)
+        pairs = zip(self.chunks, self._column(weight).chunks, strict=True)
         return spread_of(computed(dask, *[dask.delayed(moments)(c, w) for c, w in pairs]))
 
-    def pass_over_pairs(self, this: Pass, factor: Array) -> Passed:
+    def pass_over_pairs(self, this: Pass, factor: Any) -> Passed:
         """Sums over all pairs, as a graph of tasks over pairs of blocks."""
         dask = require()
-        blocks, spans = self._blocks()
+        spans = self._blocks()
+        blocks = _cut(self.chunks, spans)
+        factors = _cut(self._column(factor).chunks, spans)
         sent = dask.delayed(this)
-        factors = [dask.delayed(factor[a:b]) for a, b in spans]
         lefts: list[list[Any]] = [[] for _ in blocks]
         rights: list[list[Any]] = [[] for _ in blocks]
         sums: list[Any] = [None] * len(blocks)
-        most = max(b - a for a, b in spans)
+        most = max(b - a for _, a, b in spans)
         together = MAX_WAITING_BYTES // (len(blocks) * 2 * 8 * this.width * most)
         together = int(np.clip(together, 1, SHARES_PER_TASK))
         for i, j in combinations_with_replacement(range(len(blocks)), 2):
@@ -174,68 +166,51 @@ class DaskRows(Rows):
             dask.delayed(_finish)(*parts, this.kept)
             for parts in zip(sums, lefts, rights, factors, strict=True)
         ]
-        first, *others = computed(dask, *finished)
-        for part in others:
-            first = first + part
-        return first
+        passed: Passed = joined(dask, finished, plus)
+        return passed
 
-    def total(self, sums: RowSums, columns: Sequence[Array], index: Any = None) -> Any:
-        """One task per block, added in a tree."""
+    def total(self, sums: RowSums, columns: Sequence[Any], index: Any = None) -> Any:
+        """Tasks of a few blocks each, added in a tree."""
         dask = require()
-        used = np.ones(len(self), dtype=bool) if index is None else self._mask(index)
+        found = None if index is None else self.part(index)
+        if found is not None:
+            some = [self._column(column).subset(index) for column in columns]
+            return DaskRows(*found, self.shape[1]).total(sums, some)
+        if not len(self):
+            return sums.zero()
+        blocks = int(np.ceil(self.lengths / sums.block).sum())
+        size = sums.block * max(1, blocks // (TASKS * threads()))
+        spans = [
+            (k, a, min(a + size, length))
+            for k, length in enumerate(self.lengths.tolist())
+            for a in range(0, length, size)
+        ]
         sent = dask.delayed(sums)
-        parts = []
-        for chunk, start, stop in zip(self.chunks, self.starts, self.starts[1:], strict=False):
-            for a in range(start, stop, sums.block):
-                rows = a + np.flatnonzero(used[a : min(a + sums.block, stop)])
-                if rows.size:
-                    known = [column[rows] for column in columns]
-                    parts.append(dask.delayed(_summed)(sent, chunk, rows - start, known))
-        while len(parts) > 1:
-            pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-            parts = [dask.delayed(_both)(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-        return computed(dask, *parts)[0] if parts else sums.zero()
+        parts = zip(
+            _cut(self.chunks, spans),
+            *(_cut(self._column(column).chunks, spans) for column in columns),
+            strict=True,
+        )
+        return joined(dask, [dask.delayed(_summed)(sent, *part) for part in parts], plus)
 
-    def _mask(self, index: Any) -> Any:
-        """A mask of the rows of an index."""
-        used = np.zeros(len(self), dtype=bool)
-        used[index] = True
-        return used
+    def _column(self, values: Any) -> DaskColumn:
+        return values if isinstance(values, DaskColumn) else DaskColumn.of(values, self)
 
-    def _blocks(self) -> tuple[list[Any], list[tuple[int, int]]]:
-        """Chunks divided into blocks of equal size, and the rows of each."""
-        dask = require()
+    def _blocks(self) -> list[tuple[int, int, int]]:
+        """Chunks divided into blocks of equal size: (chunk, first row in it, end)."""
         # The number of tasks is the number of pairs of blocks.
-        number = np.ceil(np.sqrt(2 * TASKS * _threads()))
+        number = np.ceil(np.sqrt(2 * TASKS * threads()))
         size = int(np.clip(np.ceil(len(self) / number), MIN_BLOCK_ROWS, MAX_BLOCK_ROWS))
-        blocks, spans = [], []
-        for chunk, start, length in zip(self.chunks, self.starts, self.lengths, strict=False):
-            pieces = max(1, round(length / size))
-            edges = np.linspace(0, length, pieces + 1).astype(int)
-            for a, b in pairwise(edges):
-                blocks.append(chunk if pieces == 1 else dask.delayed(_take)(chunk, slice(a, b)))
-                spans.append((int(start + a), int(start + b)))
-        return blocks, spans
+        spans = []
+        for k, length in enumerate(self.lengths.tolist()):
+            edges = np.linspace(0, length, max(1, round(length / size)) + 1).astype(int)
+            spans += [(k, int(a), int(b)) for a, b in pairwise(edges)]
+        return spans
 
 
 def is_dask(X: Any) -> bool:
     """Whether X is a Dask array, data frame or series; this does not import Dask."""
     return type(X).__module__.partition(".")[0] in ("dask", "dask_expr")
-
-
-def _client() -> Any:
-    """The client of the active cluster; None if Dask computes in this process."""
-    from dask.base import get_scheduler
-
-    owner = getattr(get_scheduler(), "__self__", None)
-    return owner if hasattr(owner, "nthreads") else None
-
-
-def _threads() -> int:
-    """Number of threads that run tasks: those of the cluster, or of this machine."""
-    client = _client()
-    known = 0 if client is None else sum(client.nthreads().values())
-    return known or os.cpu_count() or 1
 
 
 def _as_array(X: Any) -> Any:
@@ -251,7 +226,15 @@ def _parts(array: Any) -> list[Any]:
 
 def _flat(values: Any) -> Any:
     """A single column as a one-dimensional array."""
+    values = np.asarray(values)
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _cut(chunks: Sequence[Any], spans: Sequence[tuple[int, int, int]]) -> list[Any]:
+    """Parts of chunks: (chunk, first row in it, end)."""
+    part = require().delayed(_part)
+    several = {k for k, a, _ in spans if a}
+    return [part(chunks[k], a, b) if k in several else chunks[k] for k, a, b in spans]
 
 
 # -- what workers run -----------------------------------------------------------------------------
@@ -280,8 +263,8 @@ def _of_chunk(
     return function(rows)
 
 
-def _take(chunk: Array, index: Any) -> Array:
-    return chunk[index]
+def _part(chunk: Array, start: int, stop: int) -> Array:
+    return chunk[start:stop]
 
 
 def _columns(chunk: Array, columns: Any) -> Array:
@@ -321,11 +304,10 @@ def _finish(
     return Passed(summary, whole.products, whole.diagonal)
 
 
-def _summed(sums: RowSums, chunk: Array, rows: IntArray, columns: list[Array]) -> Any:
+def _summed(sums: RowSums, chunk: Array, *columns: Array) -> Any:
+    """The sums over a part of a chunk, block by block."""
     total = sums.zero()
-    sums.include(total, chunk[rows], *columns)
+    for start in range(0, len(chunk), sums.block):
+        rows = slice(start, start + sums.block)
+        sums.include(total, chunk[rows], *(column[rows] for column in columns))
     return total
-
-
-def _both(first: Any, second: Any) -> Any:
-    return first + second

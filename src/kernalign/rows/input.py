@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_y
 
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign._validation import (
+    NO_WEIGHT,
+    check_each_weight,
     check_given,
     check_labelled_rows,
     check_labels,
     check_rows,
     check_weights,
+    scale_weights,
 )
 from kernalign.rows.arrow import is_data_set
-from kernalign.rows.base import Source
+from kernalign.rows.base import Column, Source
+from kernalign.rows.columns import loaded, mapped, reduced
 from kernalign.rows.files import FileSource
 from kernalign.rows.table import (
     columns_for_fit,
@@ -30,6 +35,9 @@ from kernalign.rows.table import (
     refuse_words,
     set_names,
 )
+
+#: Number of labels that are read in this process even if labels are elsewhere.
+FIRST_ROWS = 100
 
 
 def source_of(X: Any) -> Source | None:
@@ -62,18 +70,23 @@ def labelled_rows(
     y: Any,
     sample_weight: Any = None,
     read: Callable[[Any], Any] | None = None,
+    *,
+    stay: str = "",
     **options: Any,
-) -> tuple[Any, Any, Array, dict[str, Any]]:
+) -> tuple[Any, Any, Any, dict[str, Any]]:
     """(rows, y, weight, columns) for `fit`: rows are an array, or `Rows` if not in memory.
 
     columns : `n_features_in_`, `feature_names_in_` if X has names, and `columns_` if X is a table.
         The estimator does not change: it gets them at the end of a successful fit.
     read : function that converts y to an array (`kernalign.tables`); without it, y must be one.
+        It is also called for parts of y.
+    stay : kinds of the dtypes of labels that may stay where the rows are, as a `Column` like their
+        weights; others are loaded.
     options : of scikit-learn's `validate_data`.
     """
     # scikit-learn sets attributes of the estimator before it knows that X is valid.
     estimator = copy.copy(estimator)
-    rows, y, weight = _checked(estimator, X, y, sample_weight, read, **options)
+    rows, y, weight = _checked(estimator, X, y, sample_weight, read, stay, **options)
     known = ("n_features_in_", "feature_names_in_", "columns_")
     return rows, y, weight, {name: v for name, v in vars(estimator).items() if name in known}
 
@@ -84,8 +97,9 @@ def _checked(
     y: Any,
     sample_weight: Any,
     read: Callable[[Any], Any] | None,
+    stay: str,
     **options: Any,
-) -> tuple[Any, Any, Array]:
+) -> tuple[Any, Any, Any]:
     """Check the input in the same way wherever the rows are."""
     source = source_of(X)
     if source is None:
@@ -106,9 +120,6 @@ def _checked(
     vars(estimator).pop("columns_", None)
     source.check_columns(estimator, reset=True)
     rows, (y, weight) = source.opened([y, sample_weight])
-    y = y if read is None else read(y)
-    check_labels(y)
-    y = _check_y(y, **options)
     for what, values in (("y", y), ("sample_weight", weight)):
         if values is not None and len(values) != len(rows):
             raise ValueError(
@@ -117,7 +128,56 @@ def _checked(
             )
     if len(rows) < 2:
         raise ValueError(f"X must have at least two rows. Got {len(rows)}.")
-    return rows, y, check_weights(weight, np.empty((len(rows), 0)))
+    if not isinstance(y, Column) or y.take(slice(0, 1)).dtype.kind not in stay:
+        y = _read_labels(read, options, loaded(y))
+        weight = check_weights(loaded(weight), np.empty((len(rows), 0)))
+        return rows, y, weight
+    # The first rows are read here too: warnings on workers would be lost.
+    _read_labels(read, options, y.take(slice(0, FIRST_ROWS)))
+    positions = rows.positions()
+    y = mapped(partial(_read_block, read, options), y, positions)
+    if weight is None:
+        return rows, y, mapped(_ones, y)
+    return rows, y, check_weights_there(weight)
+
+
+def _read_labels(read: Callable[[Any], Any] | None, options: dict[str, Any], y: Any) -> Any:
+    y = y if read is None else read(y)
+    check_labels(y)
+    return _check_y(y, **options)
+
+
+def _read_block(
+    read: Callable[[Any], Any] | None, options: dict[str, Any], y: Any, positions: IntArray
+) -> Any:
+    try:
+        return _read_labels(read, options, y)
+    except ValueError as problem:
+        first, last = positions[[0, -1]].tolist()
+        raise ValueError(f"Rows {first} to {last}, counted from 0: {problem}") from None
+
+
+def check_weights_there(weight: Column) -> Column:
+    """`check_weights` of a column."""
+    weight = mapped(_numbers, weight)
+    largest = float(reduced(np.max, max, weight))
+    if largest <= 0:
+        raise ValueError(NO_WEIGHT)
+    return mapped(partial(_scaled, largest), weight)
+
+
+def _numbers(weight: Any) -> Array:
+    # scikit-learn refuses weights that are all zero, which those of a block may be.
+    some = np.append(weight, 1.0)
+    return check_each_weight(some, np.empty((len(some), 0)))[:-1]
+
+
+def _scaled(largest: float, weight: Array) -> Array:
+    return scale_weights(weight, largest)
+
+
+def _ones(y: Any) -> Array:
+    return np.ones(len(y))
 
 
 def of_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.utils import gen_batches
 
 from kernalign._threads import blocks_in_threads
 from kernalign._typing import Array
-from kernalign.rows.base import Rows, RowSums
+from kernalign.rows.base import AllBut, Rows, RowSums
 from kernalign.rows.pairs import Pass, Passed, pass_in_threads
 
 
@@ -28,13 +28,14 @@ class ArrayRows(Rows):
     """An array; all results are arrays too."""
 
     in_memory = True
+    processes = 1
 
     def __init__(self, X: Array):
         self.X = X
         self.shape = X.shape
 
     def take(self, index: Any) -> Array:
-        rows: Array = self.X[index]
+        rows: Array = self.X[np.asarray(index) if isinstance(index, AllBut) else index]
         return rows
 
     def subset(self, index: Any) -> Array:
@@ -42,6 +43,9 @@ class ArrayRows(Rows):
 
     def select(self, columns: Any) -> Array:
         return np.ascontiguousarray(self.X[:, columns])
+
+    def map(self, function: Callable[[Array], Array]) -> Array:
+        return function(self.X)
 
     def column(self, position: int) -> Array:
         values: Array = self.X[:, position]
