@@ -182,7 +182,7 @@ class LinearStages(Stages):
             assert every.kept is not None
             order = every.index
             hinge = SquaredHinge(every.kept, Y[order], weight[order], every.sums, root)
-            model = hinge.solve(C, model)
+            model, _ = hinge.solve(C, model)
         trained = linear_model(every.features, model.coefficients, model.intercept, problem.seen)
         return self.fitted, trained
 

@@ -12,9 +12,10 @@ and Hessians are divided by two.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 
 from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
@@ -24,12 +25,16 @@ from kernalign.solvers.conjugate_gradients import ratio
 
 #: Rows of phi that one thread processes at a time; they stay in its cache for the transpose.
 ROWS = 128
-#: Stopping criterion: predicted decrease relative to the objective, and maximum number of steps.
-TOLERANCE, STEPS = 1e-4, 30
+#: Stopping criterion: predicted decrease relative to the objective, and number of products in all
+#: steps. Ordinary problems need at most 80; rows that are interpolated, as by a kernel much too
+#: narrow, need any number.
+TOLERANCE, MAX_PRODUCTS = 1e-4, 150
 #: Stopping criterion of one step: relative residual, and maximum number of products.
 INEXACT, PRODUCTS = 0.3, 30
 #: Minimum share of rows that the preconditioner assumes inside the margin.
 FEWEST = 0.01
+#: The preconditioner uses at most so many rows per feature, in blocks of the second number.
+PRECONDITIONER_ROWS, BLOCK = 4, 2048
 #: Stopping criterion of the line search: relative slope, and maximum number of evaluations.
 FLAT, EVALUATIONS = 1e-3, 20
 
@@ -42,42 +47,46 @@ class SquaredHinge:
     phi : (n, r) features, which are not copied; products have their precision.
     Y : (n, c) of -1 and +1.
     weight : (n,).
-    sums, root : normal equations of the same rows, and the root of their features.
+    sums, root : normal equations of the same rows, of which the mean is used, and the root of their
+        features.
     """
 
     def __init__(
         self, phi: Array, Y: Array, weight: Array, sums: NormalEquations, root: Array | None
     ):
         self.phi, self.Y, self.weight, self.root = phi, Y, weight[:, None], root
-        self.total = sums.total
-        with blocks_in_threads():
-            self.A, _ = sums.centred(root)
         mean = sums.raw / sums.total
         self.mean = mean if root is None else solve_triangular(root, mean, lower=True)
+        with blocks_in_threads():
+            self.A = self._squares()
 
-    def solve(self, C: float, start: LinearModel) -> LinearModel:
-        """The optimum at C, from the solution of least squares or of another C."""
+    def solve(self, C: float, start: LinearModel) -> tuple[LinearModel, bool]:
+        """The optimum at C, from the solution of least squares or of another C, and whether the
+        predicted decrease is small enough."""
         with blocks_in_threads():
             z = self._unknowns(start)
             f = self._outputs(z)
             share = float((self.weight * (self.Y * f < 1)).mean() / self.weight.mean())
             precondition = self._preconditioner(C, max(share, FEWEST))
-            for _ in range(STEPS):
+            left, converged = MAX_PRODUCTS, False
+            while left > 0:
                 inside = self.weight * (self.Y * f < 1)
                 r = inside * (f - self.Y)
                 penalty = z / C
                 penalty[-1] = 0.0
                 gradient = self._adjoint(r) + penalty
                 objective = (r * (f - self.Y)).sum(axis=0) + (z * penalty).sum(axis=0)
-                step = self._newton_step(gradient, inside, C, precondition)
+                step, products = self._newton_step(gradient, inside, C, precondition)
+                left -= products
                 if (-(gradient * step).sum(axis=0) <= TOLERANCE * objective).all():
+                    converged = True
                     break
                 df = self._outputs(step)
                 bend = (step[:-1] ** 2).sum(axis=0) / C
                 length = self._length(f, df, (penalty * step).sum(axis=0), bend)
                 z += length * step
                 f += length * df
-            return self._model(z)
+            return self._model(z), converged
 
     def _unknowns(self, model: LinearModel) -> Array:
         v = model.coefficients if self.root is None else self.root.T @ model.coefficients
@@ -90,14 +99,17 @@ class SquaredHinge:
             v = solve_triangular(self.root, v, lower=True, trans="T")
         return LinearModel(v, intercept)
 
-    def _newton_step(self, gradient: Array, inside: Array, C: float, precondition: Solver) -> Array:
-        """Minus the second derivatives' inverse times the gradient, by conjugate gradients."""
+    def _newton_step(
+        self, gradient: Array, inside: Array, C: float, precondition: Solver
+    ) -> tuple[Array, int]:
+        """Minus the second derivatives' inverse times the gradient, by conjugate gradients, and the
+        number of products with the second derivatives."""
         step = np.zeros_like(gradient)
         residual = -gradient
         solved = precondition(residual)
         direction = solved
         size = first = (residual * solved).sum(axis=0)
-        for _ in range(PRODUCTS):
+        for products in range(1, PRODUCTS + 1):
             product = self._product(direction, inside)
             product[:-1] += direction[:-1] / C
             length = ratio(size, (direction * product).sum(axis=0))
@@ -108,7 +120,7 @@ class SquaredHinge:
             if (size <= INEXACT**2 * first).all():
                 break
             direction = solved + ratio(size, before) * direction
-        return step
+        return step, products
 
     def _length(self, f: Array, df: Array, slope: Array, bend: Array) -> Array:
         """Step length: the root of the derivative, which is increasing and piecewise linear.
@@ -138,16 +150,27 @@ class SquaredHinge:
     def _preconditioner(self, C: float, share: float) -> Solver:
         """Least squares, as if a share of each row were inside the margin."""
         system = share * self.A
-        system[np.diag_indices(len(system))] += 1 / C
-        # A is L^-1 (sum of raw raw') L^-T. If L is ill-conditioned, rounding errors in the sum can
-        # make A indefinite. An approximate factor is enough for a preconditioner.
-        factor = _lapack.cholesky(system), True
-        level = share * self.total
+        system.ravel()[: -1 : len(system) + 1] += 1 / C
+        # Sums in single precision can be indefinite. An approximate factor is enough.
+        return partial(_lapack.solve, _lapack.cholesky(system))
 
-        def solve(z: Array) -> Array:
-            return np.vstack([cho_solve(factor, z[:-1], check_finite=False), z[-1] / level])
+    def _squares(self) -> Array:
+        """sum_i w_i (phi_i - mean, 1) (phi_i - mean, 1)', nearly: all rows count if there are few
+        rows per feature, otherwise some of them represent all."""
+        n, r = self.phi.shape
+        step = max(1, n // (PRECONDITIONER_ROWS * r))
+        phi, mean = self.phi[::step], self.mean.astype(self.phi.dtype)
+        root = np.sqrt(step * self.weight[::step]).astype(phi.dtype)
 
-        return solve
+        def block(rows: slice) -> Array:
+            some = np.hstack([phi[rows] - mean, np.ones_like(root[rows])]) * root[rows]
+            product: Array = some.T @ some
+            return product
+
+        system = np.zeros((r + 1, r + 1))
+        for _, part in map_rows(block, len(phi), BLOCK):
+            system += part
+        return system
 
     def _outputs(self, z: Array) -> Array:
         """f of all rows."""
