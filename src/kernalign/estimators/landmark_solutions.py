@@ -1,5 +1,7 @@
 """The machine of the default fit on many rows: solved without the hold-out set, then with all rows.
 
+- If the number of landmarks is not given and kernel values of all pairs of rows fit in memory, all
+  rows are landmarks: `StoredRidge`.
 - Up to 4000 landmarks: `LandmarkRidge`. If kernel values of all rows take too much memory, a part
   of the rows gives the first solution.
 - If the number of landmarks is not given and these kernel values do fit, further blocks of
@@ -20,16 +22,20 @@ from kernalign._typing import Array, IntArray
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion, stratified_order
 from kernalign.kernels import LearnedKernel
+from kernalign.kernels.converted import converted
 from kernalign.learners.base import generator
 from kernalign.machines.block_ridge import BlockRidge, Descent, block_size, mean_of
 from kernalign.machines.landmark_ridge import LandmarkRidge, Sample, precision_for
 from kernalign.machines.model import DualModel
+from kernalign.machines.stored_ridge import StoredRidge
 from kernalign.rows import as_rows
 
 #: Limit for stored kernel values. If all rows exceed it, rows with this share of it give a first
 #: solution. Steps on all rows, which recompute kernel values, then reduce the residual to the last
 #: of these numbers, relative to the first residual.
 KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
+#: Limit for kernel values of all pairs of rows.
+PAIR_BYTES = 1.2e9
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.
 BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
@@ -90,20 +96,23 @@ class Solution:
 def solved(task: Task, number: int, *, grow: bool) -> Solution:
     """The machine on one block of landmarks.
 
-    grow : add blocks while they lower the error.
+    grow : add blocks while they lower the error; or, for fewer rows, use all of them.
     """
     kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
+    if grow and np.dtype(task.precision).itemsize * n**2 <= PAIR_BYTES:
+        return solved_on_all_rows(task)
     places = _landmark_rows(target, task.held, number)
     distinct = _distinct(rows.take(places))
     places, landmarks = places[distinct], rows.take(places[distinct])
     first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
-    loaded = rows.take(first)
     noise, precision = task.log_noise, task.precision
-    part = LandmarkRidge(kernel, landmarks, loaded, noise, precision=precision)
+    on, loaded = converted(kernel, rows.take(first), precision)
+    of_landmarks = converted(kernel, landmarks, precision)[1]
+    part = LandmarkRidge(on, of_landmarks, loaded, noise, precision=precision)
     dual = part.solve(task.without.rows(first))
     if len(first) == n:
         if grow:
-            machine = BlockRidge(kernel, loaded, places, len(places), noise, part)
+            machine = BlockRidge(on, loaded, places, len(places), noise, part)
             grown = _grown(task, machine, machine.at(dual))
             if grown is not None:
                 return _in_blocks(task, *grown)
@@ -118,15 +127,25 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     return Solution(landmarks, outputs, len(first) / n, finish, part.noise, part.constant)
 
 
+def solved_on_all_rows(task: Task) -> Solution:
+    """The machine with all rows as landmarks, in random order."""
+    order = stratified_order(task.target, generator(4))
+    X, target = _in_order(task.X, order), task.target.rows(order)
+    machine = StoredRidge(*converted(task.kernel, X, task.precision), task.log_noise, task.precision)
+    dual = machine.solve(task.without.rows(order))
+    outputs = mean_of(task.without) + machine.times(dual.coefficients)[np.argsort(order)[task.held]]
+    finish = partial(machine.solve, target, dual)
+    return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant)
+
+
 def solved_in_blocks(task: Task, number: int) -> Solution:
     """The machine on any number of landmarks, for rows in memory."""
     places = _landmark_rows(task.target, task.held, number)
     places = places[_distinct(task.X[places])]
     places = places[stratified_order(task.target.rows(places), generator(4))]
     size = min(BLOCK_LANDMARKS, block_size(len(task.X), task.precision, BLOCK_BYTES))
-    machine = BlockRidge(
-        task.kernel, task.X, places, size, task.log_noise, precision=task.precision
-    )
+    kernel, X = converted(task.kernel, task.X, task.precision)
+    machine = BlockRidge(kernel, X, places, size, task.log_noise, precision=task.precision)
     return _in_blocks(task, machine, machine.solve(task.without, sweeps=SWEEPS))
 
 
@@ -138,7 +157,7 @@ def _in_blocks(task: Task, machine: BlockRidge, now: Descent) -> Solution:
     def on_all_rows() -> DualModel:
         return machine.model(target, machine.solve(target, now, sweeps=FINAL_SWEEPS))
 
-    landmarks = machine.X[machine.landmarks]
+    landmarks = _in_order(task.X, machine.landmarks)
     return Solution(landmarks, outputs, 1.0, on_all_rows, machine.noise, machine.constant)
 
 
@@ -198,6 +217,13 @@ def _without(target: Target, rows: IntArray) -> Target:
     weight = target.weight.copy()
     weight[rows] = 0.0
     return Target(target.values, weight, target.classes)
+
+
+def _in_order(X: Any, places: IntArray) -> Array:
+    """Rows of X, which may be outside memory, in any order."""
+    order = np.argsort(places)
+    found: Array = as_rows(X).take(places[order])[np.argsort(order)]
+    return found
 
 
 def _distinct(rows: Array) -> IntArray:
