@@ -24,6 +24,7 @@ from scipy.linalg import eigh
 from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
+from kernalign.criteria.evidence import mirror
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
@@ -54,13 +55,16 @@ class StoredRidge:
 
     def __init__(self, kernel: LearnedKernel, X: Array, log_noise: float, precision: Any):
         self.precision, self.n = precision, len(X)
-        self.h = float(kernel.diag(X).mean()) or 1.0
+        diagonal = kernel.diag(X)
+        self.h = float(diagonal.mean()) or 1.0
         self.constant = CONSTANT * self.h
         self.noise = float(np.exp(log_noise)) * self.h
         self.K = np.empty((self.n, self.n), dtype=precision)
         with blocks_in_threads():
             for start in range(0, self.n, CHUNK):
                 self._fill(kernel, X, start)
+        # In single precision, rounding parts a row from itself.
+        np.fill_diagonal(self.K, diagonal + self.constant)
 
     def _fill(self, kernel: LearnedKernel, X: Array, start: int) -> None:
         """K of some rows and the columns from the first of them on, and the same transposed."""
@@ -69,6 +73,7 @@ class StoredRidge:
         K = self.K[start:, start:]
         for rows, part in values.blocks(some):
             K[rows] = part
+        mirror(K[: len(some), : len(some)])
         K[len(some) :, : len(some)] = K[: len(some), len(some) :].T
 
     def solve(
