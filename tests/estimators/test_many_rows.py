@@ -180,24 +180,26 @@ def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 8 * 700**2)
     exactly = partialmethod(StoredRidge.solve, tolerance=1e-10)
     monkeypatch.setattr(StoredRidge, "solve", exactly)
-    X, y = waves(701)
-    model = KernelRegressor().fit(X[:700], y[:700])
+    X, y = waves(700)
+    model = KernelRegressor().fit(X, y)
     assert len(model.model_.rows) == 700
     # A constant kernel represents the mean.
-    K = model.kernel_(X[:700])
+    K = model.kernel_(X)
     h = np.diagonal(K).mean()
     assert model.response_.curve == "identity"
     left = K + CONSTANT * h + np.eye(700) / model.C_
-    wanted = y[:700].mean() + (K + CONSTANT * h) @ np.linalg.solve(left, y[:700] - y[:700].mean())
-    np.testing.assert_allclose(model.predict(X[:700]), wanted, atol=1e-6)
+    wanted = y.mean() + (K + CONSTANT * h) @ np.linalg.solve(left, y - y.mean())
+    np.testing.assert_allclose(model.predict(X), wanted, atol=1e-6)
     # The hold-out set has no coefficients in the machine that is evaluated on it.
     held = model.held_out_.index
     rest = np.setdiff1d(np.arange(700), held)
     mean = y[rest].mean()
     a = np.linalg.solve(left[np.ix_(rest, rest)], y[rest] - mean)
     wanted = mean + (K + CONSTANT * h)[np.ix_(held, rest)] @ a
+    # Outputs are of the standardised response.
+    wanted = (wanted - y.mean()) / y.std()
     np.testing.assert_allclose(model.held_out_.outputs, wanted, atol=1e-6)
-    # One row more, and they do not fit.
+    monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 4 * 700**2 - 1)
     assert len(KernelRegressor().fit(X, y).model_.rows) < 700
 
 
