@@ -83,6 +83,7 @@ class Solution:
     outputs : (h, c) of the hold-out set; share : of the rows that this machine was trained on.
     on_all_rows : returns the machine trained on all rows.
     noise, constant : in units of the kernel.
+    solver : "cg" if all rows are landmarks.
     """
 
     landmarks: Array
@@ -91,6 +92,7 @@ class Solution:
     on_all_rows: Callable[[], DualModel]
     noise: float
     constant: float
+    solver: str = "nystroem"
 
 
 def solved(task: Task, number: int, *, grow: bool) -> Solution:
@@ -99,7 +101,7 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     grow : add blocks while they lower the error; or, for fewer rows, use all of them.
     """
     kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
-    if grow and np.dtype(task.precision).itemsize * n**2 <= PAIR_BYTES:
+    if grow and pairs_fit(n, task.precision):
         return solved_on_all_rows(task)
     places = _landmark_rows(target, task.held, number)
     distinct = _distinct(rows.take(places))
@@ -135,7 +137,7 @@ def solved_on_all_rows(task: Task) -> Solution:
     dual = machine.solve(task.without.rows(order))
     outputs = mean_of(task.without) + machine.times(dual.coefficients)[np.argsort(order)[task.held]]
     finish = partial(machine.solve, target, dual)
-    return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant)
+    return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant, "cg")
 
 
 def solved_in_blocks(task: Task, number: int) -> Solution:
@@ -183,6 +185,11 @@ def _further_rows(task: Task, machine: BlockRidge) -> list[IntArray]:
     free = free[: max(MAX_GROWN - len(machine.landmarks), 0)]
     free = free[_distinct(machine.X[free])]
     return [free[i : i + machine.size] for i in range(0, len(free), machine.size)]
+
+
+def pairs_fit(n: int, precision: Any) -> bool:
+    """Whether kernel values of all pairs of n rows are stored."""
+    return np.dtype(precision).itemsize * n**2 <= PAIR_BYTES
 
 
 def kept_rows(number: int, precision: Any) -> int:
