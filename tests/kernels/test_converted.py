@@ -16,8 +16,8 @@ def table(n=50):
 
 
 def kernel(units, other=None):
-    families = [Gaussian(ard=True), Matern(1.5, ard=True)]
-    members = [f.in_units(u).at(*[1.0, 2.0, 3.0, 4.0]) for f, u in zip(families, [units, other or units])]
+    families = Gaussian(ard=True).in_units(units), Matern(1.5, ard=True).in_units(other or units)
+    members = [family.at(*[1.0, 2.0, 3.0, 4.0]) for family in families]
     return LearnedKernel(members, np.array([1.0, 0.5]))
 
 

@@ -133,7 +133,9 @@ def solved_on_all_rows(task: Task) -> Solution:
     """The machine with all rows as landmarks, in random order."""
     order = stratified_order(task.target, generator(4))
     X, target = _in_order(task.X, order), task.target.rows(order)
-    machine = StoredRidge(*converted(task.kernel, X, task.precision), task.log_noise, task.precision)
+    machine = StoredRidge(
+        *converted(task.kernel, X, task.precision), task.log_noise, task.precision
+    )
     dual = machine.solve(task.without.rows(order))
     outputs = mean_of(task.without) + machine.times(dual.coefficients)[np.argsort(order)[task.held]]
     finish = partial(machine.solve, target, dual)

@@ -109,7 +109,9 @@ class SquaredHinge:
         solved = precondition(residual)
         direction = solved
         size = first = (residual * solved).sum(axis=0)
-        for products in range(1, PRODUCTS + 1):
+        products = 0
+        while products < PRODUCTS:
+            products += 1
             product = self._product(direction, inside)
             product[:-1] += direction[:-1] / C
             length = ratio(size, (direction * product).sum(axis=0))

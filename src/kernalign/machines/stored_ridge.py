@@ -1,12 +1,12 @@
 """Kernel ridge regression on all rows with stored kernel values, by conjugate gradients.
 
-f(x) = k(x, X) a minimises sum_i w_i |y_i - f(x_i)|^2 + noise a'K a, K = k(X, X). With a = D b, D the
-roots of the weights, the equations are (D K D + noise) b = D y. A step costs one product with K, and
-no step costs O(n^3).
+f(x) = k(x, X) a minimises sum_i w_i |y_i - f(x_i)|^2 + noise a'K a, K = k(X, X). With a = D b, D
+the roots of the weights, the equations are (D K D + noise) b = D y. A step costs one product with
+K, and no step costs O(n^3).
 
 The preconditioner knows the largest eigenvalues s of D K D and their vectors V, from a few
-landmarks Z: U = D k(X, Z) L'^-1 with LL' = k(Z, Z) has UU' = V s V'. It divides the residual along V
-by (s + noise) / (s_min + noise) (Frangella, Tropp and Udell, 2023).
+landmarks Z: U = D k(X, Z) L'^-1 with LL' = k(Z, Z) has UU' = V s V'. It divides the residual along
+V by (s + noise) / (s_min + noise) (Frangella, Tropp and Udell, 2023).
 
 As in `machines.tuned_ridge`, a constant kernel represents the mean, and the noise is in units of
 the mean diagonal.
