@@ -12,7 +12,7 @@ from kernalign import KernelClassifier, KernelRegressor
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.estimators import base, landmark_solutions, landmarked
 from kernalign.learners import kernel_search
-from kernalign.machines import posterior
+from kernalign.machines import posterior, stored_ridge
 from kernalign.machines.stored_ridge import StoredRidge
 
 
@@ -178,7 +178,7 @@ def test_landmarks_that_do_not_help_are_not_added(few_are_many, monkeypatch):
 def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
     """The machine, the hold-out set included, is that of an exact solution at the same noise."""
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 8 * 700**2)
-    exactly = partialmethod(StoredRidge.solve, tolerance=1e-10)
+    exactly = partialmethod(StoredRidge.solve, tolerance=1e-9)
     monkeypatch.setattr(StoredRidge, "solve", exactly)
     X, y = waves(700)
     model = KernelRegressor().fit(X, y)
@@ -201,6 +201,18 @@ def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
     np.testing.assert_allclose(model.held_out_.outputs, wanted, atol=1e-6)
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 4 * 700**2 - 1)
     assert len(KernelRegressor().fit(X, y).model_.rows) < 700
+
+
+def test_a_machine_on_all_rows_that_does_not_converge_is_not_used(few_are_many, monkeypatch):
+    """Without noise, it left twice the error of landmarks on one table."""
+    monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 1e9)
+    X, y = waves(700)
+    assert KernelRegressor().fit(X, y).solver_ == "cg"
+    with monkeypatch.context() as patch:
+        patch.setattr(stored_ridge, "ITERATIONS", 2)
+        assert KernelRegressor().fit(X, y).solver_ == "nystroem"
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e3)
+    assert KernelRegressor().fit(X, y).solver_ == "nystroem"
 
 
 def test_rows_elsewhere_have_a_limit_of_landmarks(monkeypatch):

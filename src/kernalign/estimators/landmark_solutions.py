@@ -34,8 +34,9 @@ from kernalign.rows import as_rows
 #: solution. Steps on all rows, which recompute kernel values, then reduce the residual to the last
 #: of these numbers, relative to the first residual.
 KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
-#: Limit for kernel values of all pairs of rows.
-PAIR_BYTES = 1.2e9
+#: Limit for kernel values of all pairs of rows, and the smallest noise, in units of the kernel, for
+#: which they are used: with less noise, conjugate gradients on them converge slowly.
+PAIR_BYTES, MIN_PAIR_NOISE = 1.2e9, 1e-4
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.
 BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
@@ -101,8 +102,10 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     grow : add blocks while they lower the error; or, for fewer rows, use all of them.
     """
     kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
-    if grow and pairs_fit(n, task.precision):
-        return solved_on_all_rows(task)
+    if grow and task.log_noise >= np.log(MIN_PAIR_NOISE) and pairs_fit(n, task.precision):
+        exact = solved_on_all_rows(task)
+        if exact is not None:
+            return exact
     places = _landmark_rows(target, task.held, number)
     distinct = _distinct(rows.take(places))
     places, landmarks = places[distinct], rows.take(places[distinct])
@@ -129,14 +132,16 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     return Solution(landmarks, outputs, len(first) / n, finish, part.noise, part.constant)
 
 
-def solved_on_all_rows(task: Task) -> Solution:
-    """The machine with all rows as landmarks, in random order."""
+def solved_on_all_rows(task: Task) -> Solution | None:
+    """The machine with all rows as landmarks, in random order; None if it does not converge."""
     order = stratified_order(task.target, generator(4))
     X, target = _in_order(task.X, order), task.target.rows(order)
     machine = StoredRidge(
         *converted(task.kernel, X, task.precision), task.log_noise, task.precision
     )
     dual = machine.solve(task.without.rows(order))
+    if not machine.converged:
+        return None
     outputs = mean_of(task.without) + machine.times(dual.coefficients)[np.argsort(order)[task.held]]
     finish = partial(machine.solve, target, dual)
     return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant, "cg")

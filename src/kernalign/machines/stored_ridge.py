@@ -51,7 +51,10 @@ class StoredRidge:
 
     kernel : k; X : (n, d) rows in random order; log_noise : in units of the mean diagonal of K;
     precision : of kernel values.
+    converged : whether the last solution's residual is small enough.
     """
+
+    converged = False
 
     def __init__(self, kernel: LearnedKernel, X: Array, log_noise: float, precision: Any):
         self.precision, self.n = precision, len(X)
@@ -94,8 +97,10 @@ class StoredRidge:
                 b = np.divide(a, root, out=b, where=root > 0)
                 residual = right - system(b)
             wanted, inverse = tolerance * norms(right), self._preconditioner(root)
-            b += conjugate_gradients(system, residual, wanted, ITERATIONS, inverse)[0]
-        a = root * b
+            change, self.converged = conjugate_gradients(
+                system, residual, wanted, ITERATIONS, inverse
+            )
+        a = root * (b + change)
         return DualModel(a, mean + self.constant * a.sum(axis=0))
 
     def times(self, a: Array) -> Array:
