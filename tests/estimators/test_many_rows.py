@@ -178,6 +178,7 @@ def test_landmarks_that_do_not_help_are_not_added(few_are_many, monkeypatch):
 def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
     """The machine, the hold-out set included, is that of an exact solution at the same noise."""
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 8 * 700**2)
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-9)
     exactly = partialmethod(StoredRidge.solve, tolerance=1e-9)
     monkeypatch.setattr(StoredRidge, "solve", exactly)
     X, y = waves(700)
@@ -206,6 +207,7 @@ def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
 def test_a_machine_on_all_rows_that_does_not_converge_is_not_used(few_are_many, monkeypatch):
     """Without noise, it left twice the error of landmarks on one table."""
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 1e9)
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-9)
     X, y = waves(700)
     assert KernelRegressor().fit(X, y).solver_ == "cg"
     with monkeypatch.context() as patch:
