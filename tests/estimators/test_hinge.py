@@ -66,7 +66,7 @@ def test_the_machine_is_the_squared_hinge_on_all_rows(learner, number):
     signs = 2.0 * y[:, None] - 1 if number == 2 else 2 * np.eye(number)[y] - 1
     sums = normal_equations(features, X, signs, weight)
     naive = SquaredHinge(features.transform(X), signs, weight, sums, features.root)
-    expected = naive.solve(model.C_, sums.path(features.root, np.array([1.0]))[0])
+    expected, _ = naive.solve(model.C_, sums.path(features.root, np.array([1.0]))[0])
     np.testing.assert_allclose(
         model.decision_function(X),
         linear_model(features, expected.coefficients, expected.intercept).outputs(X),
@@ -94,6 +94,22 @@ def test_all_splits_try_the_same_values_around_the_best_of_least_squares(monkeyp
     assert 0.009 * squares["C"] < tried.min() <= other["C"] <= tried.max()
     assert np.isfinite(model.cv_results_["error"]).sum() == number
     assert np.isfinite(model.cv_error_)
+
+
+def test_no_larger_values_are_tried_where_it_does_not_converge(monkeypatch):
+    """All splits try the smallest value, and the machine on all rows is least squares or this."""
+    X, y = far_rows(600)
+    seen = []
+    real = SquaredHinge.solve
+
+    def never(self, C, start):
+        seen.append(C)
+        return real(self, C, start)[0], False
+
+    monkeypatch.setattr(SquaredHinge, "solve", never)
+    model = KernelClassifier(KERNELS, solver="nystroem", n_components=6).fit(X, y)
+    assert set(seen[:5]) == {seen[0]}
+    assert len(seen) == 5 + (machine_of(model) == "squared hinge")
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,5 +1,7 @@
 """The default fit on many rows: a ridge machine on landmarks."""
 
+from functools import partialmethod
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -7,15 +9,18 @@ from sklearn.datasets import make_friedman1, make_moons
 
 import kernalign
 from kernalign import KernelClassifier, KernelRegressor
+from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.estimators import base, landmark_solutions, landmarked
 from kernalign.learners import kernel_search
-from kernalign.machines import posterior
+from kernalign.machines import posterior, stored_ridge
+from kernalign.machines.stored_ridge import StoredRidge
 
 
 @pytest.fixture
 def few_are_many(monkeypatch):
     """Landmarks from 300 rows on, the kernel and the noise from 150 at most."""
     monkeypatch.setattr(base, "SOLVED_ROWS", 300)
+    monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 0)
     monkeypatch.setattr(landmarked, "MIN_LANDMARKS", 150)
     monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
     sizes = kernel_search.Sizes(scan=100, search=150, judge=150, refine=150)
@@ -168,6 +173,48 @@ def test_landmarks_that_do_not_help_are_not_added(few_are_many, monkeypatch):
     found, given = KernelRegressor().fit(X, y), KernelRegressor(n_components=60).fit(X, y)
     assert len(found.model_.rows) == 60
     np.testing.assert_array_equal(found.predict(X), given.predict(X))
+
+
+def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
+    """The machine, the hold-out set included, is that of an exact solution at the same noise."""
+    monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 8 * 700**2)
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-9)
+    exactly = partialmethod(StoredRidge.solve, tolerance=1e-9)
+    monkeypatch.setattr(StoredRidge, "solve", exactly)
+    X, y = waves(700)
+    model = KernelRegressor().fit(X, y)
+    assert len(model.model_.rows) == 700
+    # A constant kernel represents the mean.
+    K = model.kernel_(X)
+    h = np.diagonal(K).mean()
+    assert model.response_.curve == "identity"
+    left = K + CONSTANT * h + np.eye(700) / model.C_
+    wanted = y.mean() + (K + CONSTANT * h) @ np.linalg.solve(left, y - y.mean())
+    np.testing.assert_allclose(model.predict(X), wanted, atol=1e-6)
+    # The hold-out set has no coefficients in the machine that is evaluated on it.
+    held = model.held_out_.index
+    rest = np.setdiff1d(np.arange(700), held)
+    mean = y[rest].mean()
+    a = np.linalg.solve(left[np.ix_(rest, rest)], y[rest] - mean)
+    wanted = mean + (K + CONSTANT * h)[np.ix_(held, rest)] @ a
+    # Outputs are of the standardised response.
+    wanted = (wanted - y.mean()) / y.std()
+    np.testing.assert_allclose(model.held_out_.outputs, wanted, atol=1e-6)
+    monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 4 * 700**2 - 1)
+    assert len(KernelRegressor().fit(X, y).model_.rows) < 700
+
+
+def test_a_machine_on_all_rows_that_does_not_converge_is_not_used(few_are_many, monkeypatch):
+    """Without noise, it left twice the error of landmarks on one table."""
+    monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 1e9)
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-9)
+    X, y = waves(700)
+    assert KernelRegressor().fit(X, y).solver_ == "cg"
+    with monkeypatch.context() as patch:
+        patch.setattr(stored_ridge, "ITERATIONS", 2)
+        assert KernelRegressor().fit(X, y).solver_ == "nystroem"
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e3)
+    assert KernelRegressor().fit(X, y).solver_ == "nystroem"
 
 
 def test_rows_elsewhere_have_a_limit_of_landmarks(monkeypatch):

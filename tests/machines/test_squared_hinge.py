@@ -32,7 +32,7 @@ def machine(features, X, Y, weight, dtype=float):
 
 def solved(features, X, Y, weight, C, dtype=float):
     hinge, squares = machine(features, X, Y, weight, dtype)
-    return hinge.solve(C, squares(C))
+    return hinge.solve(C, squares(C))[0]
 
 
 def objective(features, X, y, weight, C, z):
@@ -96,7 +96,7 @@ def test_with_all_rows_inside_the_margin_it_is_least_squares():
     start = squares(1e-3)
     assert (Y * outputs(features, [start], X)[0] < 1).all()
     elsewhere = LinearModel(np.zeros_like(start.coefficients), np.zeros(1))
-    for model in (hinge.solve(1e-3, start), hinge.solve(1e-3, elsewhere)):
+    for model, _ in (hinge.solve(1e-3, start), hinge.solve(1e-3, elsewhere)):
         np.testing.assert_allclose(
             outputs(features, [model], X), outputs(features, [start], X), atol=1e-8
         )
@@ -139,9 +139,9 @@ def test_it_is_scikit_learns_where_the_intercept_is_not_penalised():
 def test_any_start_leads_to_the_optimum():
     X, Y, weight, features = problem()
     hinge, squares = machine(features, X, Y, weight)
-    from_squares = hinge.solve(1.0, squares(1.0))
+    from_squares, _ = hinge.solve(1.0, squares(1.0))
     far = LinearModel(50 * squares(100.0).coefficients, np.array([30.0]))
-    found = [outputs(features, [m], X) for m in (from_squares, hinge.solve(1.0, far))]
+    found = [outputs(features, [m], X) for m in (from_squares, hinge.solve(1.0, far)[0])]
     np.testing.assert_allclose(*found, atol=1e-5)
 
 
@@ -168,12 +168,35 @@ def test_features_are_kept_on_the_way():
 def test_a_preconditioner_that_rounding_left_indefinite():
     X, Y, weight, features = problem()
     hinge, squares = machine(features, X, Y, weight)
-    wanted = hinge.solve(1e4, squares(1e4))
+    wanted, _ = hinge.solve(1e4, squares(1e4))
     smallest = np.linalg.eigvalsh(hinge.A)[0]
     hinge.A[np.diag_indices(len(hinge.A))] -= smallest + 0.01
-    found = hinge.solve(1e4, squares(1e4))
+    found, _ = hinge.solve(1e4, squares(1e4))
     values = [
         objective(features, X, Y[:, 0], weight, 1e4, unknowns(features, model))
         for model in (found, wanted)
     ]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("most", [1, 100])
+def test_the_preconditioner_is_the_matrix_of_least_squares(monkeypatch, most):
+    """Of all rows if there are few per feature; otherwise of every tenth."""
+    monkeypatch.setattr(squared_hinge, "PRECONDITIONER_ROWS", most)
+    monkeypatch.setattr(squared_hinge, "BLOCK", 32)
+    X, Y, weight, features = problem()
+    hinge, _ = machine(features, X, Y, weight)
+    step = 10 if most == 1 else 1
+    phi = features.transform(X)
+    mean = weight @ phi / weight.sum()
+    some = np.column_stack([phi - mean, np.ones(len(X))])[::step]
+    wanted = step * some.T @ (weight[::step, None] * some)
+    np.testing.assert_allclose(hinge.A, wanted, rtol=1e-6, atol=1e-8)
+
+
+def test_it_says_whether_it_converged(monkeypatch):
+    X, Y, weight, features = problem()
+    hinge, squares = machine(features, X, Y, weight)
+    assert hinge.solve(1.0, squares(1.0))[1]
+    monkeypatch.setattr(squared_hinge, "MAX_PRODUCTS", 1)
+    assert not hinge.solve(1.0, squares(1e-3))[1]

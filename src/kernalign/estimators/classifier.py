@@ -87,14 +87,15 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         on one hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default
         fit, up to 2000 rows with other learners, and for any number of rows if a machine is given.
         Otherwise it is "nystroem", or "fourier" if these features are exact. Above 5000 rows, the
-        default fit trains its ridge machine on landmarks by preconditioned conjugate gradients, and
-        estimates `cv_error_` on one hold-out set.
+        default fit trains its ridge machine by preconditioned conjugate gradients, on all rows up
+        to about 17,000 ("cg") and on landmarks above ("nystroem"), and estimates `cv_error_` on one
+        hold-out set.
     n_components : int or None
         Number of features or landmarks, for the solvers that use them. The default is 3000; between
-        30,000 and 250,000 rows it grows to at most 6000. In the default fit it is half the number
-        of rows, at least 2500 and at most 4000, and up to 16,000 if more of them lower the error of
-        the hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows, "fourier"
-        uses ten features per row, at least 200.
+        30,000 and 250,000 rows it grows to at most 6000. In the default fit all rows are landmarks
+        up to about 17,000 rows. Above, there are 4000, and up to 16,000 if more of them lower the
+        error of the hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows,
+        "fourier" uses ten features per row, at least 200.
     class_weight : dict, "balanced" or None
         Weights of the classes. In the default fit they affect the machine only; the kernel and the
         noise are learned without them. In other fits they affect the alignment, the machine, and

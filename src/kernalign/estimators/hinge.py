@@ -22,7 +22,8 @@ from kernalign.machines.least_squares import outputs
 #: Range of C that is tried, relative to the best C of least squares. Rows outside the margin have
 #: no loss, so that a smaller C is often enough; a larger one can be better if classes overlap.
 MIN_C_RATIO, MAX_C_RATIO = 0.01, 10.0
-#: The path ends after this many consecutive values of C without improvement.
+#: The path ends after this many consecutive values of C without improvement, or where the machine
+#: is not solved.
 PATIENCE = 2
 #: Precision of the stored features.
 PRECISION = np.float32
@@ -64,11 +65,13 @@ def hinge_path(
     losses: list[float] = []
     model = squares[places[0]]
     for place in places:
-        model = hinge.solve(float(values[place]), model)
+        model, converged = hinge.solve(float(values[place]), model)
         out[place] = outputs(features, [model], test.X)[0]
         tried.append(place)
         losses.append(float(_losses(loss, out[[place]], test)[0]))
-        if first and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
+        # Larger values of C are harder to solve.
+        worse = len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
+        if first and (worse or not converged):
             break
     return out, tried
 

@@ -1,5 +1,7 @@
 """The machine of the default fit on many rows: solved without the hold-out set, then with all rows.
 
+- If the number of landmarks is not given and kernel values of all pairs of rows fit in memory, all
+  rows are landmarks: `StoredRidge`.
 - Up to 4000 landmarks: `LandmarkRidge`. If kernel values of all rows take too much memory, a part
   of the rows gives the first solution.
 - If the number of landmarks is not given and these kernel values do fit, further blocks of
@@ -20,16 +22,21 @@ from kernalign._typing import Array, IntArray
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion, stratified_order
 from kernalign.kernels import LearnedKernel
+from kernalign.kernels.converted import converted
 from kernalign.learners.base import generator
 from kernalign.machines.block_ridge import BlockRidge, Descent, block_size, mean_of
 from kernalign.machines.landmark_ridge import LandmarkRidge, Sample, precision_for
 from kernalign.machines.model import DualModel
+from kernalign.machines.stored_ridge import StoredRidge
 from kernalign.rows import as_rows
 
 #: Limit for stored kernel values. If all rows exceed it, rows with this share of it give a first
 #: solution. Steps on all rows, which recompute kernel values, then reduce the residual to the last
 #: of these numbers, relative to the first residual.
 KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
+#: Limit for kernel values of all pairs of rows, and the smallest noise, in units of the kernel, for
+#: which they are used: with less noise, conjugate gradients on them converge slowly.
+PAIR_BYTES, MIN_PAIR_NOISE = 1.2e9, 1e-4
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.
 BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
@@ -82,6 +89,7 @@ class Solution:
     outputs : (h, c) of the hold-out set; share : of the rows that this machine was trained on.
     on_all_rows : returns the machine trained on all rows.
     noise, constant : in units of the kernel.
+    solver : "cg" if all rows are landmarks.
     """
 
     landmarks: Array
@@ -90,27 +98,34 @@ class Solution:
     on_all_rows: Callable[[], DualModel]
     noise: float
     constant: float
+    solver: str = "nystroem"
 
 
 def solved(task: Task, number: int, *, grow: bool) -> Solution:
     """The machine on one block of landmarks.
 
-    grow : add blocks while they lower the error.
+    grow : add blocks while they lower the error; or, for fewer rows, use all of them.
     """
     kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
+    if grow and task.log_noise >= np.log(MIN_PAIR_NOISE) and pairs_fit(n, task.precision):
+        exact = solved_on_all_rows(task)
+        if exact is not None:
+            return exact
     places = _landmark_rows(target, task.held, number)
     distinct = _distinct(rows.take(places))
     places, landmarks = places[distinct], rows.take(places[distinct])
     first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
-    loaded = rows.take(first)
     noise, precision = task.log_noise, task.precision
-    part = LandmarkRidge(kernel, landmarks, loaded, noise, precision=precision)
+    raw = rows.take(first)
+    on, loaded = converted(kernel, raw, precision)
+    of_landmarks = converted(kernel, landmarks, precision)[1]
+    part = LandmarkRidge(on, of_landmarks, loaded, noise, precision=precision)
     dual = part.solve(task.without_held(first))
     if len(first) == n:
         target = target.rows(first)
-        task = replace(task, X=loaded, target=target)
+        task = replace(task, X=raw, target=target)
         if grow:
-            machine = BlockRidge(kernel, loaded, places, len(places), noise, part)
+            machine = BlockRidge(on, loaded, places, len(places), noise, part)
             grown = _grown(task, machine, machine.at(dual))
             if grown is not None:
                 return _in_blocks(task, *grown)
@@ -125,15 +140,30 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     return Solution(landmarks, outputs, len(first) / n, finish, part.noise, part.constant)
 
 
+def solved_on_all_rows(task: Task) -> Solution | None:
+    """The machine with all rows as landmarks, in random order; None if it does not converge."""
+    task = replace(task, target=task.target.rows(np.arange(len(task.X))))
+    order = stratified_order(task.target, generator(4))
+    X, target = _in_order(task.X, order), task.target.rows(order)
+    machine = StoredRidge(
+        *converted(task.kernel, X, task.precision), task.log_noise, task.precision
+    )
+    dual = machine.solve(task.without.rows(order))
+    if not machine.converged:
+        return None
+    outputs = mean_of(task.without) + machine.times(dual.coefficients)[np.argsort(order)[task.held]]
+    finish = partial(machine.solve, target, dual)
+    return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant, "cg")
+
+
 def solved_in_blocks(task: Task, number: int) -> Solution:
     """The machine on any number of landmarks, for rows in memory."""
     places = _landmark_rows(task.target, task.held, number)
     places = places[_distinct(task.X[places])]
     places = places[stratified_order(task.target.rows(places), generator(4))]
     size = min(BLOCK_LANDMARKS, block_size(len(task.X), task.precision, BLOCK_BYTES))
-    machine = BlockRidge(
-        task.kernel, task.X, places, size, task.log_noise, precision=task.precision
-    )
+    kernel, X = converted(task.kernel, task.X, task.precision)
+    machine = BlockRidge(kernel, X, places, size, task.log_noise, precision=task.precision)
     return _in_blocks(task, machine, machine.solve(task.without, sweeps=SWEEPS))
 
 
@@ -145,7 +175,7 @@ def _in_blocks(task: Task, machine: BlockRidge, now: Descent) -> Solution:
     def on_all_rows() -> DualModel:
         return machine.model(target, machine.solve(target, now, sweeps=FINAL_SWEEPS))
 
-    landmarks = machine.X[machine.landmarks]
+    landmarks = _in_order(task.X, machine.landmarks)
     return Solution(landmarks, outputs, 1.0, on_all_rows, machine.noise, machine.constant)
 
 
@@ -171,6 +201,11 @@ def _further_rows(task: Task, machine: BlockRidge) -> list[IntArray]:
     free = free[: max(MAX_GROWN - len(machine.landmarks), 0)]
     free = free[_distinct(machine.X[free])]
     return [free[i : i + machine.size] for i in range(0, len(free), machine.size)]
+
+
+def pairs_fit(n: int, precision: Any) -> bool:
+    """Whether kernel values of all pairs of n rows are stored."""
+    return np.dtype(precision).itemsize * n**2 <= PAIR_BYTES
 
 
 def kept_rows(number: int, precision: Any) -> int:
@@ -199,6 +234,13 @@ def _landmark_rows(target: Target, held: IntArray, number: int) -> IntArray:
         return rows_in_proportion(target, number, rng)
     rows: IntArray = drawn[rows_in_proportion(target.rows(drawn), number, rng)]
     return rows
+
+
+def _in_order(X: Any, places: IntArray) -> Array:
+    """Rows of X, which may be outside memory, in any order."""
+    order = np.argsort(places)
+    found: Array = as_rows(X).take(places[order])[np.argsort(order)]
+    return found
 
 
 def _distinct(rows: Array) -> IntArray:

@@ -1,4 +1,4 @@
-"""The default fit on many rows: search the kernel, then train a ridge machine on landmarks.
+"""The default fit on many rows: search the kernel, then train a ridge machine by iterations.
 
 The search uses a sample. A hold-out set of rows outside the sample is excluded from a first
 solution; it gives the error and calibrates probabilities. A few more steps then include all rows.
@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from kernalign._progress import Progress, current
 from kernalign._typing import IntArray
-from kernalign.estimators.landmark_solutions import Task, solved, solved_in_blocks
+from kernalign.estimators.landmark_solutions import Task, pairs_fit, solved, solved_in_blocks
 from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import TUNED_ROWS, HeldOut, Searched, flat, tuned_noise
@@ -49,7 +49,7 @@ def fit_landmarked(
     """
     X, target, number = problem.X, problem.target, landmarks_for(len(problem), asked)
     progress = current()
-    costs = _planned(progress, problem, number)
+    costs = _planned(progress, problem, number, asked is None)
     learner = clone(search).fit_target(X, problem.unweighted_classes, problem.feature_names)
     progress.tick("kernel", costs.search)
     few = rows_in_proportion(target, TUNED_ROWS, generator(0))
@@ -81,13 +81,14 @@ def fit_landmarked(
     parts = [HeldOut(held, outputs, deviations)]
     stable = stability(kernel, len(learner.rows_), [], X)
     left_out = LeftOut(held, outputs)
-    return Searched(learner, model, value, left_out, posterior, parts, stable, solver="nystroem")
+    return Searched(learner, model, value, left_out, posterior, parts, stable, found.solver)
 
 
-def _planned(progress: Progress, problem: Problem, number: int) -> Costs:
+def _planned(progress: Progress, problem: Problem, number: int, any_number: bool) -> Costs:
     """Costs of the kernel, the hold-out set and the machine; they are added to the progress."""
     n, d = problem.X.shape
-    costs = Costs.on_landmarks(n, d, number)
+    all_rows = any_number and pairs_fit(n, np.float32)
+    costs = Costs.on_all_rows(n, d) if all_rows else Costs.on_landmarks(n, d, number)
     steps = [costs.search, costs.fold, costs.machine]
     progress.plan(steps, f"{n} rows", seconds_here(steps) if progress.shown else None)
     return costs

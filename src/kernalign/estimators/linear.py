@@ -188,7 +188,7 @@ class LinearStages(Stages):
                 phi = _elsewhere(every.features, problem)
             else:
                 Y, weight = Y[every.index], weight[every.index]
-            model = SquaredHinge(phi, Y, weight, every.sums, root).solve(C, model)
+            model, _ = SquaredHinge(phi, Y, weight, every.sums, root).solve(C, model)
         trained = linear_model(every.features, model.coefficients, model.intercept, problem.seen)
         return self.fitted, trained
 

@@ -88,14 +88,15 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
         hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit, up
         to 2000 rows with other learners, and for any number of rows if a machine other than "ridge"
         is given. Otherwise it is "nystroem", or "fourier" if these features are exact. Above 5000
-        rows, the default fit trains its ridge machine on landmarks by preconditioned conjugate
-        gradients, and estimates `cv_error_` on one hold-out set.
+        rows, the default fit trains its ridge machine by preconditioned conjugate gradients, on all
+        rows up to 12,000 to 17,000 ("cg") and on landmarks above ("nystroem"), and estimates
+        `cv_error_` on one hold-out set.
     n_components : int or None
         Number of features or landmarks, for the solvers that use them. The default is 3000; between
-        30,000 and 250,000 rows it grows to at most 6000. In the default fit it is half the number
-        of rows, at least 2500 and at most 4000, and up to 16,000 if more of them lower the error of
-        the hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows, "fourier"
-        uses ten features per row, at least 200.
+        30,000 and 250,000 rows it grows to at most 6000. In the default fit all rows are landmarks
+        up to 12,000 to 17,000 rows. Above, there are 4000, and up to 16,000 if more of them lower
+        the error of the hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows,
+        "fourier" uses ten features per row, at least 200.
     {categorical_features}
     {kinds}
     {verbose}

@@ -14,6 +14,9 @@ from kernalign.kernels._distances import FAR
 from kernalign.kernels._radial import Radial
 from kernalign.kernels.structure import Tiles
 
+#: Rows of the distances in one feature that are computed at a time: they stay in the cache.
+TILE = 32
+
 
 class Laplacian(Radial):
     """kappa_sigma(x, x') = exp(-|x - x'|_1 / sigma), or sum_k |x_k - x'_k| / sigma_k.
@@ -80,8 +83,15 @@ class Laplacian(Radial):
 
     def _contract_numbers(self, A: Array, X: Array, Z: Array, s: Array) -> Array:
         """sum_ij A_ij |x_ik - z_jk| / s_k for each k."""
-        columns = zip((X / s).T, (Z / s).T, strict=True)
-        return np.array([np.vdot(A, np.abs(np.subtract.outer(x, z))) for x, z in columns])
+        x, z = (np.ascontiguousarray((rows / s).T) for rows in (X, Z))
+        total, room = np.zeros(len(x)), np.empty((min(TILE, len(X)), len(Z)))
+        for start in range(0, len(X), TILE):
+            some = A[start : start + TILE]
+            away = room[: len(some)]
+            for k in range(len(x)):
+                np.subtract.outer(x[k, start : start + TILE], z[k], out=away)
+                total[k] += np.vdot(some, np.abs(away, out=away))
+        return total
 
     def to_search(self, sigma: Array) -> Array:
         """log sigma, or z_k = s_k / sigma_k."""

@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from sklearn.utils import gen_batches
 
 from kernalign import _lapack
 from kernalign._compiled import compiled
-from kernalign._threads import blocks_in_threads, map_rows
+from kernalign._threads import blocks_in_threads, map_beside, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.evidence import mirror
 from kernalign.criteria.sum_evidence import CONSTANT
@@ -46,6 +47,8 @@ TOLERANCE, ITERATIONS = 1e-4, 200
 SAMPLE_TOLERANCE, PASSES = 1e-2, 20
 #: Number of rows that one thread computes at a time, and of such blocks in one sum over rows.
 ROWS, BLOCKS = 512, 32
+#: The same for kernel values that are stored: for each part, all landmarks are scaled.
+VALUE_ROWS = 2048
 
 #: (values, columns) -> (rows, c): what kernel values of some rows are multiplied with.
 OfValues = Callable[..., Array]
@@ -79,28 +82,32 @@ class LandmarkRidge:
     ):
         self.precision = precision_for(log_noise) if precision is None else precision
         self.X, self.n, self.m = X, len(X), len(landmarks)
-        K = kernel(landmarks)
-        self.h = (float(np.diagonal(K).mean()) or 1.0) if h is None else h
+        self.h = (float(kernel.diag(landmarks).mean()) or 1.0) if h is None else h
         self.constant = CONSTANT * self.h
         self.noise = float(np.exp(log_noise)) * self.h
         self.jitter = JITTER[self.precision] * (self.h + self.constant)
         saved = seconds_saved(kernel.kernels, self.n * self.m)
         self._values = LandmarkValues(kernel, landmarks, self.constant, self.precision, saved)
         self._kept: Array | None = None
-        self._precondition(K)
-        del K
         if keep:
-            with blocks_in_threads():
-                self._keep()
+            self._keep()
+        else:
+            self._precondition()
 
     def _keep(self) -> None:
+        """Store kernel values, beside the preconditioner."""
         kept = np.empty((self.n, self.m), dtype=self.precision)
-        for rows, values in self._values.blocks(self.X):
-            kept[rows] = values
+        values = self._values.of_rows(self.X)
+
+        def block(rows: slice) -> None:
+            kept[rows] = values(rows)
+
+        map_beside(self._precondition, block, list(gen_batches(self.n, VALUE_ROWS)))
         self._kept = kept
 
-    def _precondition(self, K: Array) -> None:
-        """The factors T and A, from K = k(Z, Z), which is overwritten."""
+    def _precondition(self) -> None:
+        """The factors T and A, from K = k(Z, Z)."""
+        K = self._values.kernel(self._values.landmarks)
         K += self.constant
         diagonal = K.ravel(order="K")[:: self.m + 1]
         diagonal += self.jitter
@@ -255,16 +262,25 @@ class LandmarkValues:
         self, X: Array, function: Callable[[slice, Array], Array] | None = None
     ) -> Iterator[tuple[slice, Array]]:
         """(rows, values) of consecutive rows of X, or (rows, function(rows, values))."""
-        on_rows = KernelsOnRows(self.kernel.kernels, X, self.landmarks, self.precision)
+        of_rows = self.of_rows(X)
 
         def block(rows: slice) -> Array:
-            with compiled(self.saved):
-                values = on_rows.combine(self.kernel.weights, rows)
-            values += self.constant
-            values = values.astype(self.precision, copy=False)
+            values = of_rows(rows)
             return values if function is None else function(rows, values)
 
         return map_rows(block, len(X), ROWS)
+
+    def of_rows(self, X: Array) -> Callable[[slice], Array]:
+        """A function from some rows of X to their values."""
+        on_rows = KernelsOnRows(self.kernel.kernels, X, self.landmarks, self.precision)
+
+        def values(rows: slice) -> Array:
+            with compiled(self.saved):
+                found = on_rows.combine(self.kernel.weights, rows)
+            found += self.constant
+            return found.astype(self.precision, copy=False)
+
+        return values
 
 
 class KernelSums(RowSums):

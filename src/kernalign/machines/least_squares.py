@@ -7,17 +7,18 @@ folds and workers of a cluster.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky, eigh, solve_triangular
+from scipy.linalg import solve_triangular
 from sklearn.utils import gen_batches
 
+from kernalign import _lapack
 from kernalign._memory import too_small, working_memory
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
+from kernalign.criteria.evidence import mirror
 from kernalign.features.base import FeatureMap
 from kernalign.machines.model import linear_model
 from kernalign.rows import RowSums, as_rows, summed, taken, weighted_sums
@@ -49,56 +50,49 @@ class NormalEquations:
             self.cross + other.cross,
         )
 
-    def centred(self, root: Array | None) -> tuple[Array, Array]:
-        """sum w phi_c phi_c' and sum w phi_c y_c', which determine the solution."""
-        A = np.tril(self.gram)
-        A += np.tril(A, -1).T
+    def centred(self) -> tuple[Array, Array]:
+        """sum w raw_c raw_c' and sum w raw_c y_c', which determine the solution."""
+        A = self.gram.copy()
+        mirror(A)
         A -= np.outer(self.raw, self.raw) / self.total
-        return _whitened(A, self.cross - np.outer(self.raw, self.y) / self.total, root)
+        return A, self.cross - np.outer(self.raw, self.y) / self.total
 
     def path(self, root: Array | None, values: Array) -> list[LinearModel]:
-        """The solution at each C."""
+        """The solution at each C.
+
+        In coefficients a of the raw features, |v|^2 = a'LL'a, so that the equations at C are
+        (A + LL' / C) a = B. No matrix is multiplied by L^-1, which would amplify rounding errors.
+        """
         with blocks_in_threads():
-            A, B = self.centred(root)
+            A, B = map(np.asarray_chkfinite, self.centred())
+            penalty = np.eye(len(A)) if root is None else _squared(root)
+            # Directions of A below this are rounding errors of the sums.
+            rounding = len(A) * np.finfo(float).eps * np.diagonal(self.gram)
 
-            def solve(place: slice) -> Array | None:
-                system = A.copy(order="F")
-                system[np.diag_indices(len(A))] += 1 / values[place.start]
-                try:
-                    factor = cholesky(system, lower=True, overwrite_a=True)
-                except np.linalg.LinAlgError:
-                    return None
-                return cho_solve((factor, True), B)
+            def solve(place: slice) -> Array:
+                system = penalty / values[place.start]
+                system += A
+                system.ravel()[:: len(A) + 1] += rounding
+                return _lapack.solve(_lapack.cholesky(system), B)
 
-            found = [v for _, v in map_rows(solve, len(values), 1)]
-            if any(v is None for v in found):
-                spectrum = _spectrum(A, B)
-                pairs = zip(found, values, strict=True)
-                found = [spectrum(C) if v is None else v for v, C in pairs]
-            return [self._model(v, root) for v in found if v is not None]
+            return [self._model(a) for _, a in map_rows(solve, len(values), 1)]
 
-    def _model(self, v: Array, root: Array | None) -> LinearModel:
-        if root is not None:
-            v = solve_triangular(root, v, lower=True, trans="T")
-        return LinearModel(v, (self.y - self.raw @ v) / self.total)
+    def _model(self, a: Array) -> LinearModel:
+        return LinearModel(a, (self.y - self.raw @ a) / self.total)
 
 
-def _spectrum(A: Array, B: Array) -> Callable[[float], Array]:
-    """C -> (A + I / C)^{-1} B without the directions of A that are rounding errors."""
-    values, vectors = eigh(A, driver="evd")
-    real = values > len(A) * np.finfo(float).eps * values[-1]
-    values, vectors = values[real], vectors[:, real]
-    right = vectors.T @ B
-    return lambda C: vectors @ (right / (values + 1 / C)[:, None])
+def _squared(L: Array) -> Array:
+    """LL' of a lower triangle."""
+    K = np.empty(L.shape)
 
+    def tile(columns: slice) -> None:
+        below, left = slice(columns.start, None), slice(columns.stop)
+        K[below, columns] = L[below, left] @ L[columns, left].T
 
-def _whitened(A: Array, B: Array, root: Array | None) -> tuple[Array, Array]:
-    """L^{-1} A L^{-T}, exactly symmetric, and L^{-1} B."""
-    if root is None:
-        return A, B
-    A = solve_triangular(root, A, lower=True, overwrite_b=True)
-    A = solve_triangular(root, A.T, lower=True, overwrite_b=True)
-    return (A + A.T) / 2, solve_triangular(root, B, lower=True)
+    for _ in map_rows(tile, len(L), COLUMNS):
+        pass
+    mirror(K)
+    return K
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 
 from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
@@ -27,12 +27,16 @@ from kernalign.solvers.conjugate_gradients import ratio
 
 #: Rows of phi that one thread processes at a time; they stay in its cache for the transpose.
 ROWS = 128
-#: Stopping criterion: predicted decrease relative to the objective, and maximum number of steps.
-TOLERANCE, STEPS = 1e-4, 30
+#: Stopping criterion: predicted decrease relative to the objective, and number of products in all
+#: steps. Ordinary problems need at most 80; rows that are interpolated, as by a kernel much too
+#: narrow, need any number.
+TOLERANCE, MAX_PRODUCTS = 1e-4, 150
 #: Stopping criterion of one step: relative residual, and maximum number of products.
 INEXACT, PRODUCTS = 0.3, 30
 #: Minimum share of rows that the preconditioner assumes inside the margin.
 FEWEST = 0.01
+#: The preconditioner uses at most so many rows per feature, in blocks of the second number.
+PRECONDITIONER_ROWS, BLOCK = 4, 2048
 #: Stopping criterion of the line search: relative slope, and maximum number of evaluations.
 FLAT, EVALUATIONS = 1e-3, 20
 
@@ -45,7 +49,8 @@ class SquaredHinge:
     phi : (n, r) features, which are not copied; products have their precision.
     Y : (n, c) of -1 and +1.
     weight : (n,).
-    sums, root : normal equations of the same rows, and the root of their features.
+    sums, root : normal equations of the same rows, of which the mean is used, and the root of their
+        features.
 
     Features, labels and weights are arrays, or columns that are where the rows are. Outputs then
     stay there too.
@@ -55,28 +60,32 @@ class SquaredHinge:
         self.phi, self.Y, self.root = phi, Y, root
         self.weight = mapped(_as_column, weight)
         self.total = sums.total
-        with blocks_in_threads():
-            self.A, _ = sums.centred(root)
         mean = sums.raw / sums.total
         self.mean = mean if root is None else solve_triangular(root, mean, lower=True)
+        with blocks_in_threads():
+            self.A = self._squares()
 
-    def solve(self, C: float, start: LinearModel) -> LinearModel:
-        """The optimum at C, from the solution of least squares or of another C."""
+    def solve(self, C: float, start: LinearModel) -> tuple[LinearModel, bool]:
+        """The optimum at C, from the solution of least squares or of another C, and whether the
+        predicted decrease is small enough."""
         with blocks_in_threads():
             z = self._unknowns(start)
             f = self._outputs(z)
             inside = mapped(_inside, self.weight, self.Y, f)
             share = float(summed(np.sum, inside)) / (self.total * z.shape[1])
             precondition = self._preconditioner(C, max(share, FEWEST))
-            for _ in range(STEPS):
+            left, converged = MAX_PRODUCTS, False
+            while left > 0:
                 r = mapped(_slopes, inside, self.Y, f)
                 penalty = z / C
                 penalty[-1] = 0.0
                 gradient = self._adjoint(r) + penalty
                 losses: Array = summed(_losses, r, self.Y, f)
                 objective = losses + (z * penalty).sum(axis=0)
-                step = self._newton_step(gradient, inside, C, precondition)
+                step, products = self._newton_step(gradient, inside, C, precondition)
+                left -= products
                 if (-(gradient * step).sum(axis=0) <= TOLERANCE * objective).all():
+                    converged = True
                     break
                 df = self._outputs(step)
                 bend = (step[:-1] ** 2).sum(axis=0) / C
@@ -84,7 +93,7 @@ class SquaredHinge:
                 z += length * step
                 f = mapped(partial(_moved, length), f, df)
                 inside = mapped(_inside, self.weight, self.Y, f)
-            return self._model(z)
+            return self._model(z), converged
 
     def _unknowns(self, model: LinearModel) -> Array:
         v = model.coefficients if self.root is None else self.root.T @ model.coefficients
@@ -97,14 +106,19 @@ class SquaredHinge:
             v = solve_triangular(self.root, v, lower=True, trans="T")
         return LinearModel(v, intercept)
 
-    def _newton_step(self, gradient: Array, inside: Any, C: float, precondition: Solver) -> Array:
-        """Minus the second derivatives' inverse times the gradient, by conjugate gradients."""
+    def _newton_step(
+        self, gradient: Array, inside: Any, C: float, precondition: Solver
+    ) -> tuple[Array, int]:
+        """Minus the second derivatives' inverse times the gradient, by conjugate gradients, and the
+        number of products with the second derivatives."""
         step = np.zeros_like(gradient)
         residual = -gradient
         solved = precondition(residual)
         direction = solved
         size = first = (residual * solved).sum(axis=0)
-        for _ in range(PRODUCTS):
+        products = 0
+        while products < PRODUCTS:
+            products += 1
             product = self._product(direction, inside)
             product[:-1] += direction[:-1] / C
             length = ratio(size, (direction * product).sum(axis=0))
@@ -115,7 +129,7 @@ class SquaredHinge:
             if (size <= INEXACT**2 * first).all():
                 break
             direction = solved + ratio(size, before) * direction
-        return step
+        return step, products
 
     def _length(self, f: Any, df: Any, slope: Array, bend: Array) -> Array:
         """Step length: the root of the derivative, which is increasing and piecewise linear.
@@ -143,16 +157,16 @@ class SquaredHinge:
     def _preconditioner(self, C: float, share: float) -> Solver:
         """Least squares, as if a share of each row were inside the margin."""
         system = share * self.A
-        system[np.diag_indices(len(system))] += 1 / C
-        # A is L^-1 (sum of raw raw') L^-T. If L is ill-conditioned, rounding errors in the sum can
-        # make A indefinite. An approximate factor is enough for a preconditioner.
-        factor = _lapack.cholesky(system), True
-        level = share * self.total
+        system.ravel()[: -1 : len(system) + 1] += 1 / C
+        # Sums in single precision can be indefinite. An approximate factor is enough.
+        return partial(_lapack.solve, _lapack.cholesky(system))
 
-        def solve(z: Array) -> Array:
-            return np.vstack([cho_solve(factor, z[:-1], check_finite=False), z[-1] / level])
-
-        return solve
+    def _squares(self) -> Array:
+        """sum_i w_i (phi_i - mean, 1) (phi_i - mean, 1)', nearly: all rows count if there are few
+        rows per feature, otherwise some of them represent all."""
+        step = max(1, len(self.phi) // (PRECONDITIONER_ROWS * len(self.mean)))
+        squares: Array = summed(partial(_squares_of, step, self.mean), self.phi, self.weight)
+        return squares
 
     def _outputs(self, z: Array) -> Any:
         """f of all rows."""
@@ -208,6 +222,22 @@ def _derivatives(t: Array, f: Array, df: Array, weight: Array, Y: Array) -> Arra
     out = f + t * df
     inside = _inside(weight, Y, out) * df
     return np.array([(inside * (out - Y)).sum(axis=0), (inside * df).sum(axis=0)])
+
+
+def _squares_of(step: int, mean: Array, phi: Array, weight: Array) -> Array:
+    """The sum over every step-th row, which represents step of them."""
+    some, centre = phi[::step], mean.astype(phi.dtype)
+    root = np.sqrt(step * weight[::step]).astype(phi.dtype)
+
+    def block(rows: slice) -> Array:
+        factor = np.hstack([some[rows] - centre, np.ones_like(root[rows])]) * root[rows]
+        product: Array = factor.T @ factor
+        return product
+
+    system = np.zeros((len(mean) + 1, len(mean) + 1))
+    for _, part in map_rows(block, len(some), BLOCK):
+        system += part
+    return system
 
 
 def _outputs_of(v: Array, shift: Array, phi: Array) -> Array:
