@@ -21,7 +21,6 @@ from threadpoolctl import ThreadpoolController
 
 Own = TypeVar("Own")
 Item = TypeVar("Item")
-Step = TypeVar("Step")
 Result = TypeVar("Result")
 
 #: The pool of the enclosing `blocks_in_threads`; None for a single thread.
@@ -169,44 +168,33 @@ def map_ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iter
 
 
 def map_beside(
-    own: Callable[[], Own],
-    first: Callable[[Item], Step],
-    second: Callable[[Step], Result],
-    items: Sequence[Item],
+    own: Callable[[], Own], function: Callable[[Item], Result], items: Sequence[Item]
 ) -> tuple[Own, list[Result]]:
-    """own(), and second(first(item)) of independent items, in order, for which the threads that
-    own() leaves idle are used.
+    """own(), and function(item) of independent items, in order, for which the threads that own()
+    leaves idle are used.
 
-    own() runs in the calling thread and may use `map_rows` and `map_tasks`. What it asks for comes
-    before the next step of an item.
+    own() runs in the calling thread and may use `map_rows` and `map_tasks`.
     """
     with blocks_in_threads() as (pool, threads):
         if pool is None or not items:
-            return own(), [second(first(item)) for item in items]
-        waiting: deque[Callable[[], None]] = deque()
+            return own(), [function(item) for item in items]
+        waiting = deque((place, _task(function, item)) for place, item in enumerate(items))
         found: dict[int, Result] = {}
         futures: list[Future[None]] = []
 
-        def begin(place: int, item: Item) -> None:
-            waiting.append(_task(partial(end, place), first(item)))
-
-        def end(place: int, step: Step) -> None:
-            found[place] = second(step)
-
         def take() -> bool:
             try:
-                step = waiting.popleft()
+                place, task = waiting.popleft()
             except IndexError:
                 return False
-            step()
+            found[place] = task()
             return True
 
         def take_in_turn() -> None:
             if take():
-                # At the end of the queue, behind what own() has asked for meanwhile.
+                # At the end of the queue: what own() asks for meanwhile comes first.
                 futures.append(pool.submit(take_in_turn))
 
-        waiting.extend(_task(partial(begin, place), item) for place, item in enumerate(items))
         try:
             for _ in range(threads - 1):
                 futures.append(pool.submit(take_in_turn))

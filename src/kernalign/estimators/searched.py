@@ -162,16 +162,15 @@ def fit_searched(
         progress.tick("machine", costs[1])
         return found
 
-    def of_fold(split: Split) -> tuple[Split, Learned]:
-        if not nested:
-            return split, _as_learned(learner)
-        rows = problem.rows(split[0])
-        return split, of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
-
-    def judge(fold: tuple[Split, Learned]) -> tuple[Split, Learned, HeldOut]:
-        part = held_out(*fold)
+    def fold(split: Split) -> tuple[Learned, HeldOut]:
+        if nested:
+            rows = problem.rows(split[0])
+            found = of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
+        else:
+            found = _as_learned(learner)
+        part = held_out(split, found)
         progress.tick("fold", costs[-1])
-        return *fold, part
+        return found, part
 
     def held_out(split: Split, found: Learned) -> HeldOut:
         train, test = split
@@ -190,8 +189,8 @@ def fit_searched(
             deviations = solved.posterior.deviations(solved.L, found.kernel, problem.X[test], K)
         return HeldOut(np.asarray(test), outputs, deviations, learned)
 
-    def checked(fold: tuple[Split, Learned, HeldOut]) -> HeldOut:
-        split, found, part = fold
+    def checked(one: tuple[Split, tuple[Learned, HeldOut]]) -> HeldOut:
+        split, (found, part) = one
         better = better_search(found, learner, problem.rows(split[0])) if nested else None
         return part if better is None else held_out(split, better)
 
@@ -199,8 +198,8 @@ def fit_searched(
         searched()
     with in_one_thread() if len(problem) <= SERIAL_ROWS else blocks_in_threads():
         # Folds that search by themselves need nothing of the fit on all rows, nor it of them.
-        trained, judged = map_beside(trained_on_all, of_fold, judge, folds or ())
-        parts = map_tasks(checked, judged)
+        trained, judged = map_beside(trained_on_all, fold, folds or ())
+        parts = map_tasks(checked, list(zip(folds or (), judged, strict=True)))
         model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
         posterior = trained.posterior.at_rows(model.index)
         again = [part.learned for part in parts if part.learned is not None]
