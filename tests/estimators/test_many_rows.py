@@ -1,6 +1,7 @@
 """The default fit on many rows: a ridge machine on landmarks."""
 
 from functools import partialmethod
+from types import SimpleNamespace
 
 import dask.array as da
 import numpy as np
@@ -11,6 +12,7 @@ import kernalign
 from kernalign import KernelClassifier, KernelRegressor
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.estimators import base, landmark_solutions, landmarked
+from kernalign.gram import Target
 from kernalign.learners import kernel_search
 from kernalign.machines import posterior, stored_ridge
 from kernalign.machines.stored_ridge import StoredRidge
@@ -119,6 +121,77 @@ def waves(n):
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(n, 2))
     return X, np.sin(20 * X[:, 0]) * np.sin(20 * X[:, 1]) + 0.05 * rng.normal(size=n)
+
+
+def repeated(n, copies):
+    """Rows of which half are copies of a few."""
+    X, y = make_friedman1(n, 5, noise=0.1, random_state=0)
+    X[: n // 2] = X[np.arange(n // 2) // copies]
+    return X, y
+
+
+def task_of(X, y, held):
+    return landmark_solutions.Task(None, X, Target(y[:, None], np.ones(len(y))), held, 0.0)
+
+
+def test_equal_rows_do_not_use_up_landmarks():
+    X, y = repeated(1000, 50)
+    held = np.arange(0, 1000, 10)
+    places, landmarks = landmark_solutions._landmarks(task_of(X, y, held), 400)
+    assert len(places) == len(np.unique(landmarks, axis=0)) >= 0.9 * 400
+    assert np.array_equal(landmarks, X[places])
+    assert not np.isin(places, held).any()
+
+
+def test_all_different_rows_are_landmarks_if_they_are_few():
+    X, y = repeated(400, 50)
+    X[200:] = X[:200]
+    _, landmarks = landmark_solutions._landmarks(task_of(X, y, np.array([0])), 100)
+    assert len(landmarks) == len(np.unique(X, axis=0)) == 4
+
+
+def test_rows_equal_to_a_landmark_are_not_added():
+    X, y = repeated(1000, 50)
+    held, known = np.arange(0, 1000, 10), np.array([1, 51, 701])
+    machine = SimpleNamespace(X=X, landmarks=known, size=100)
+    blocks = landmark_solutions._further_rows(task_of(X, y, held), machine)
+    rows, free = X[np.concatenate([known, *blocks])], np.delete(X, held, axis=0)
+    assert len(rows) == len(np.unique(rows, axis=0)) == len(np.unique(free, axis=0))
+
+
+def test_the_noise_of_many_rows_is_tuned_for_numbers_only(few_are_many, monkeypatch):
+    """Without the hold-out set; the deviations remain those of the evidence."""
+    seen = []
+
+    def sixteenth(kernel, X, target, held, log_noise):
+        seen.append(held)
+        return log_noise - np.log(16)
+
+    X, y = skewed(600)
+    monkeypatch.setattr(landmarked, "noise_of_many", sixteenth)
+    less = KernelRegressor().fit(X, y)
+    KernelClassifier().fit(*make_moons(600, noise=0.3, random_state=0))
+    KernelRegressor(C=1.0).fit(X, y)
+    (held,) = seen
+    assert np.array_equal(np.sort(held), less.held_out_.index)
+    monkeypatch.setattr(landmarked, "noise_of_many", lambda *given: given[-1])
+    plain = KernelRegressor().fit(X, y)
+    assert pytest.approx(16) == less.C_ / plain.C_
+    noises = [model.certainty_.posterior.noise for model in (less, plain)]
+    assert noises[0] == pytest.approx(noises[1])
+
+
+def test_exact_rows_among_noisy_ones_are_predicted_with_less_noise(few_are_many, monkeypatch):
+    """Evidence needs the noise of the few noisy rows for all."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.uniform(-3, 3, (300, 1)), 4, axis=0)[rng.permutation(1200)]
+    y = np.sin(4 * X[:, 0]) + np.sign(np.sin(7 * X[:, 0]))
+    y[X[:, 0] < -2.5] += rng.normal(size=(X[:, 0] < -2.5).sum())
+    tuned = KernelRegressor().fit(X[:900], y[:900])
+    monkeypatch.setattr(landmarked, "noise_of_many", lambda *given: given[-1])
+    plain = KernelRegressor().fit(X[:900], y[:900])
+    assert tuned.C_ > plain.C_
+    assert tuned.score(X[900:], y[900:]) > plain.score(X[900:], y[900:])
 
 
 def test_many_landmarks_are_solved_in_blocks(few_landmarks_are_many, tmp_path):

@@ -7,7 +7,15 @@ from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.gram.labels import class_target
 from kernalign.kernels import Gaussian
-from kernalign.machines.tuned_ridge import class_score, ridge_at, solved_ridge, tuned_ridge
+from kernalign.machines.tuned_ridge import (
+    FACTOR,
+    MOST_STEPS,
+    SAME_SCORE,
+    class_score,
+    ridge_at,
+    solved_ridge,
+    tuned_ridge,
+)
 
 
 def problem(n=40, c=1, seed=0):
@@ -91,6 +99,25 @@ def test_tuning_raises_the_left_out_probability_of_classes(classes):
     tuned = tuned_ridge(K, target, -9.0, codes)
     before, after = (class_score(m.left_out, codes, target.weight) for m in (first, tuned))
     assert after > before + 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("first", [-9.0, -3.0, 0.0])
+def test_the_noise_of_classes_is_the_largest_that_is_as_good_as_the_best(seed, first):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 4))
+    K, codes = X @ X.T / 4, (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
+    target = class_target(codes, 2, np.ones(60))
+
+    def score(log_noise):
+        return class_score(ridge_at(K.copy(), target, log_noise).left_out, codes, target.weight)
+
+    found = tuned_ridge(K, target, first, codes).log_noise
+    steps = first + np.log(FACTOR) * np.arange(-MOST_STEPS, MOST_STEPS + 1)
+    scores = np.array([score(step) for step in steps])
+    # The scores of these problems have one maximum, so that no step is missed.
+    good = steps[scores >= scores.max() - SAME_SCORE]
+    assert found == pytest.approx(good.max())
 
 
 def test_labels_of_noise_leak_nothing_through_the_mean():

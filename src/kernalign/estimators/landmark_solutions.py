@@ -40,6 +40,9 @@ PAIR_BYTES, MIN_PAIR_NOISE = 1.2e9, 1e-4
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.
 BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
+#: Twice as many rows are drawn as landmarks if fewer than this share of them are different, and
+#: again up to this many times the number of landmarks.
+ENOUGH_DISTINCT, MAX_DRAWN = 0.9, 8
 #: Maximum number of sweeps without the hold-out set, and then with all rows.
 SWEEPS, FINAL_SWEEPS = 2, 1
 #: A block of landmarks is added if it lowers the squared error of the hold-out set by this share,
@@ -111,9 +114,7 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
         exact = solved_on_all_rows(task)
         if exact is not None:
             return exact
-    places = _landmark_rows(target, task.held, number)
-    distinct = _distinct(rows.take(places))
-    places, landmarks = places[distinct], rows.take(places[distinct])
+    places, landmarks = _landmarks(task, number)
     first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
     noise, precision = task.log_noise, task.precision
     raw = rows.take(first)
@@ -158,8 +159,7 @@ def solved_on_all_rows(task: Task) -> Solution | None:
 
 def solved_in_blocks(task: Task, number: int) -> Solution:
     """The machine on any number of landmarks, for rows in memory."""
-    places = _landmark_rows(task.target, task.held, number)
-    places = places[_distinct(task.X[places])]
+    places, _ = _landmarks(task, number)
     places = places[stratified_order(task.target.rows(places), generator(4))]
     size = min(BLOCK_LANDMARKS, block_size(len(task.X), task.precision, BLOCK_BYTES))
     kernel, X = converted(task.kernel, task.X, task.precision)
@@ -195,11 +195,12 @@ def _grown(task: Task, machine: BlockRidge, now: Descent) -> tuple[BlockRidge, D
 
 
 def _further_rows(task: Task, machine: BlockRidge) -> list[IntArray]:
-    """Blocks of rows that are neither held out nor landmarks yet."""
+    """Blocks of rows that are neither held out nor equal to each other or to a landmark."""
     free = np.setdiff1d(np.arange(len(task.X)), np.union1d(task.held, machine.landmarks))
     free = free[stratified_order(task.target.rows(free), generator(4))]
-    free = free[: max(MAX_GROWN - len(machine.landmarks), 0)]
-    free = free[_distinct(machine.X[free])]
+    known = len(machine.landmarks)
+    new = _distinct(machine.X[np.concatenate([machine.landmarks, free])])[known:] - known
+    free = free[new[: max(MAX_GROWN - known, 0)]]
     return [free[i : i + machine.size] for i in range(0, len(free), machine.size)]
 
 
@@ -219,6 +220,25 @@ def _rows_kept(target: Target, held: IntArray, most: int) -> IntArray:
         return np.arange(len(target.weight))
     number = max(int(SAMPLE_SHARE * most) - len(held), 1)
     return np.union1d(held, rows_in_proportion(target, number, generator(3)))
+
+
+def _landmarks(task: Task, number: int) -> tuple[IntArray, Array]:
+    """Positions of rows outside the hold-out set, no two of them equal, and these rows.
+
+    If many rows are equal, more of them are drawn.
+    """
+    rows, n, drawn = as_rows(task.X), len(task.X), number
+    while True:
+        places = _landmark_rows(task.target, task.held, drawn)
+        found = rows.take(places)
+        distinct = _distinct(found)
+        if len(distinct) >= ENOUGH_DISTINCT * number or drawn >= min(n, MAX_DRAWN * number):
+            break
+        drawn *= 2
+    distinct = distinct[
+        rows_in_proportion(task.target.rows(places[distinct]), number, generator(5))
+    ]
+    return places[distinct], found[distinct]
 
 
 def _landmark_rows(target: Target, held: IntArray, number: int) -> IntArray:

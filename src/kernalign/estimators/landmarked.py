@@ -7,6 +7,7 @@ solution; it gives the error and calibrates probabilities. A few more steps then
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -21,8 +22,10 @@ from kernalign.estimators.stability import stability
 from kernalign.estimators.steps import Costs, seconds_here
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion, rows_to_stratify
+from kernalign.kernels import LearnedKernel
 from kernalign.learners import KernelSearch
 from kernalign.learners.base import generator
+from kernalign.machines.noise_path import NoisePath
 from kernalign.machines.posterior import Posterior, representatives
 from kernalign.rows import as_rows, taken
 
@@ -30,6 +33,9 @@ from kernalign.rows import as_rows, taken
 MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
 #: Size of the hold-out set: maximum share of the rows, and maximum number.
 MAX_HELD_OUT_SHARE, MAX_HELD_OUT = 0.1, 2000
+#: The noise of numbers is tuned by cross-validation: maximum number of rows, number of folds and of
+#: landmarks.
+NOISE_ROWS, NOISE_FOLDS, NOISE_LANDMARKS = 20_000, 5, 1000
 
 
 def landmarks_for(n: int, asked: int | None) -> int:
@@ -56,7 +62,10 @@ def fit_landmarked(
     tuned, size = tuned_noise(learner, problem.fetched(few), C)
     held = _held_out(target, np.union1d(few, learner.rows_))
     kernel = learner.kernel_
-    task = Task(kernel, X, target, held, tuned.log_noise)
+    log_noise = tuned.log_noise
+    if C is None and not target.classes:
+        log_noise = noise_of_many(kernel, X, target, held, log_noise)
+    task = Task(kernel, X, target, held, log_noise)
     if number > MAX_LANDMARKS and not problem.remote:
         found = solved_in_blocks(task, number)
     else:
@@ -64,7 +73,9 @@ def fit_landmarked(
     landmarks, outputs = found.landmarks, flat(found.outputs)
     used = representatives(landmarks)
     weight = np.array([len(problem) / len(used)])
-    posterior = Posterior(1.0, found.noise, found.constant, weight * found.share)
+    # Deviations are those of the evidence: the machine may have less noise than the rows.
+    noise = found.noise * float(np.exp(tuned.log_noise - log_noise))
+    posterior = Posterior(1.0, noise, found.constant, weight * found.share)
     deviations = None
     if not target.classes and outputs.ndim == 1:
         unscaled = posterior.on_rows(kernel, used)(as_rows(X).take(held))
@@ -77,11 +88,26 @@ def fit_landmarked(
     progress.tick("machine", costs.machine)
     posterior = replace(posterior, weight=weight)
     model = replace(dual.on_rows(kernel, landmarks, problem.seen), index=None)
-    value = 1 / (float(np.exp(tuned.log_noise)) * size)
+    value = 1 / (float(np.exp(log_noise)) * size)
     parts = [HeldOut(held, outputs, deviations)]
     stable = stability(kernel, len(learner.rows_), [], X)
     left_out = LeftOut(held, outputs)
     return Searched(learner, model, value, left_out, posterior, parts, stable, found.solver)
+
+
+def noise_of_many(
+    kernel: LearnedKernel, X: Any, target: Target, held: IntArray, log_noise: float
+) -> float:
+    """The log noise at which a machine on a few landmarks predicts other rows best.
+
+    No row of the hold-out set is used, which estimates the error of this choice too.
+    """
+    rng = generator(6)
+    some = _rows_without(target, held, NOISE_ROWS, rng)
+    loaded, known = as_rows(X).take(some), target.rows(some)
+    landmarks = rng.permutation(np.unique(loaded, axis=0))[:NOISE_LANDMARKS]
+    folds = rng.permutation(len(some)) % NOISE_FOLDS
+    return NoisePath(kernel, landmarks, loaded, known, folds).better(log_noise)
 
 
 def _planned(progress: Progress, problem: Problem, number: int, any_number: bool) -> Costs:
@@ -96,13 +122,20 @@ def _planned(progress: Progress, problem: Problem, number: int, any_number: bool
 
 def _held_out(target: Target, used: IntArray) -> IntArray:
     """A hold-out set of rows that neither the kernel nor the noise was learned from."""
-    n, rng = len(target.weight), generator(2)
-    number = max(1, int(min(MAX_HELD_OUT_SHARE * n, MAX_HELD_OUT)))
+    number = max(1, int(min(MAX_HELD_OUT_SHARE * len(target.weight), MAX_HELD_OUT)))
+    return _rows_without(target, used, number, generator(2))
+
+
+def _rows_without(
+    target: Target, used: IntArray, number: int, rng: np.random.Generator
+) -> IntArray:
+    """A stratified sample of at most so many rows that are not among those used."""
+    n = len(target.weight)
     pool = rows_to_stratify(n, number + len(used), rng)
     pool = np.arange(n) if pool is None else pool
     free = np.setdiff1d(pool, used)
-    if len(free) < number:
-        # Too few rows are left, which happens only if the caller lowers the limits.
+    if not len(free):
+        # All rows are used, which happens only if the caller lowers the limits.
         free = pool
     rows: IntArray = free[rows_in_proportion(target.rows(free), number, rng)]
     return rows

@@ -20,9 +20,9 @@ from kernalign.machines.calibration import best_slopes, log_losses, margins
 from kernalign.machines.model import DualModel
 from kernalign.machines.posterior import Posterior
 
-#: Factor between values of the noise that classes are tried with; what another value must gain in
-#: leave-one-out log-probability, in nats; and what the way to it may lose: it is often flat.
-FACTOR, STEP_GAIN, PLATEAU = 4.0, 1.0, 0.5
+#: Factor between values of the noise that classes are tried with, and the difference of leave-one-
+#: out log-probabilities, in nats, that tells them apart.
+FACTOR, SAME_SCORE = 4.0, 1.0
 #: Changes of the noise that are tried at most, in each direction; of numbers, factorisations.
 MOST_STEPS, FACTORISATIONS = 5, 3
 #: Range of the noise, in units of the kernel.
@@ -102,7 +102,8 @@ def tuned_ridge(
     """The machine with the noise tuned from a first value.
 
     Numbers: secant steps up the evidence. Classes, by their `codes`: factors of four up, then down,
-    as long as the leave-one-out log-probability of the classes hardly falls.
+    as long as the leave-one-out log-probability of the classes hardly falls; of values that it does
+    not tell apart, the largest.
 
     steps : maximum number of changes of the noise.
     """
@@ -123,22 +124,29 @@ def class_score(left_out: Array, codes: IntArray, weight: Array) -> float:
 def _better_classes(
     K: Array, target: Target, codes: IntArray, log_noise: float, steps: int
 ) -> TunedRidge:
+    """The machine of the largest noise that leave-one-out predictions do not tell from the best.
+
+    The log-probability is often flat over a wide range: its maximum there is chance, and a machine
+    with more noise is the simpler one.
+    """
+
     def at(step: int) -> tuple[TunedRidge, float]:
         found = ridge_at(K.copy(), target, float(log_noise + step * np.log(FACTOR)))
         return found, class_score(found.left_out, codes, target.weight)
 
-    up = map_ahead(at, range(steps + 1))
-    first, start = next(up)
-    best, score = first, start
-    for direction in (up, map_ahead(at, range(-1, -steps - 1, -1))):
-        for new, value in direction:
-            if value > score:
-                best, score = new, value
-            elif value < score - PLATEAU:
+    tried: list[tuple[TunedRidge, float]] = []
+    best = -np.inf
+    for numbers in (range(steps + 1), range(-1, -steps - 1, -1)):
+        for new, score in map_ahead(at, numbers):
+            tried.append((new, score))
+            best = max(best, score)
+            if score < best - SAME_SCORE:
                 break
-        if score > start + STEP_GAIN:
-            return best
-    return first
+        if best > tried[0][1] + SAME_SCORE:
+            # More noise is better: less is not tried.
+            break
+    same = [found for found, score in tried if score >= best - SAME_SCORE]
+    return max(same, key=lambda found: found.log_noise)
 
 
 def _up_the_evidence(K: Array, target: Target, log_noise: float, steps: int) -> TunedRidge:
