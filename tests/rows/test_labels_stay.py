@@ -29,6 +29,7 @@ def many_rows(monkeypatch):
     monkeypatch.setattr(base, "SOLVED_ROWS", 200)
     monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
     monkeypatch.setattr(landmarked, "MAX_HELD_OUT", 100)
+    monkeypatch.setattr(landmarked, "NOISE_ROWS", 300)
     monkeypatch.setattr(linear, "MAX_HELD_OUT", 100)
     monkeypatch.setattr(kernel_search, "MOST_ROWS", 300)
     monkeypatch.setattr(landmarks, "MIN_CANDIDATES", 200)

@@ -22,7 +22,7 @@ from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.machines.least_squares import LinearModel, NormalEquations
-from kernalign.rows import mapped, summed
+from kernalign.rows import kept, mapped, summed
 from kernalign.solvers.conjugate_gradients import ratio
 
 #: Rows of phi that one thread processes at a time; they stay in its cache for the transpose.
@@ -165,8 +165,9 @@ class SquaredHinge:
         """sum_i w_i (phi_i - mean, 1) (phi_i - mean, 1)', nearly: all rows count if there are few
         rows per feature, otherwise some of them represent all."""
         step = max(1, len(self.phi) // (PRECONDITIONER_ROWS * len(self.mean)))
-        squares: Array = summed(partial(_squares_of, step, self.mean), self.phi, self.weight)
-        return squares
+        some = (kept(column, slice(None, None, step)) for column in (self.phi, self.weight))
+        squares: Array = summed(partial(_squares_of, self.mean), *some)
+        return step * squares
 
     def _outputs(self, z: Array) -> Any:
         """f of all rows."""
@@ -224,18 +225,17 @@ def _derivatives(t: Array, f: Array, df: Array, weight: Array, Y: Array) -> Arra
     return np.array([(inside * (out - Y)).sum(axis=0), (inside * df).sum(axis=0)])
 
 
-def _squares_of(step: int, mean: Array, phi: Array, weight: Array) -> Array:
-    """The sum over every step-th row, which represents step of them."""
-    some, centre = phi[::step], mean.astype(phi.dtype)
-    root = np.sqrt(step * weight[::step]).astype(phi.dtype)
+def _squares_of(mean: Array, phi: Array, weight: Array) -> Array:
+    """sum_i w_i (phi_i - mean, 1) (phi_i - mean, 1)'."""
+    centre, root = mean.astype(phi.dtype), np.sqrt(weight).astype(phi.dtype)
 
     def block(rows: slice) -> Array:
-        factor = np.hstack([some[rows] - centre, np.ones_like(root[rows])]) * root[rows]
+        factor = np.hstack([phi[rows] - centre, np.ones_like(root[rows])]) * root[rows]
         product: Array = factor.T @ factor
         return product
 
     system = np.zeros((len(mean) + 1, len(mean) + 1))
-    for _, part in map_rows(block, len(some), BLOCK):
+    for _, part in map_rows(block, len(phi), BLOCK):
         system += part
     return system
 

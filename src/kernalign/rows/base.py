@@ -76,7 +76,8 @@ class Column(ABC):
 
     @abstractmethod
     def subset(self, index: Any) -> Column:
-        """Values of the rows of a mask, which may be a column, or of an ascending index."""
+        """Values of the rows of a mask, which may be a column, or of an ascending index or
+        slice."""
 
     @abstractmethod
     def map(self, function: Callable[..., Any], *others: Column) -> Column:

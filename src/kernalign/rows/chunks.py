@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernalign._typing import IntArray
+from kernalign._typing import Array, IntArray
 from kernalign.rows.base import AllBut, Column
 from kernalign.rows.cluster import computed, joined, persisted, require
 
@@ -30,9 +30,7 @@ class Chunks:
         """Rows of an index, in memory and in its order."""
         dask = require()
         n = int(self.starts[-1])
-        if isinstance(index, slice):
-            index = np.arange(*index.indices(n))
-        index = np.asarray(index)
+        index = self._listed(index)
         index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.intp)
         index = np.where(index < 0, index + n, index)
         owner = np.searchsorted(self.starts, index, side="right") - 1
@@ -50,8 +48,8 @@ class Chunks:
         return out
 
     def part(self, index: Any) -> tuple[list[Any], IntArray] | None:
-        """Chunks of the rows of a mask, an ascending index or `AllBut`, and their lengths; None if
-        these are all rows."""
+        """Chunks of the rows of a mask, an ascending index or slice or `AllBut`, and their lengths;
+        None if these are all rows."""
         dask = require()
         if isinstance(index, DaskColumn):
             lengths = index.counts
@@ -62,7 +60,7 @@ class Chunks:
             lengths = self.lengths - np.array([len(local) for local in chosen])
             keep = dask.delayed(_dropped)
         else:
-            index = np.asarray(index)
+            index = self._listed(index)
             chosen = self._local(np.flatnonzero(index) if index.dtype == bool else index)
             lengths = np.array([len(local) for local in chosen])
             keep = dask.delayed(_taken)
@@ -70,6 +68,12 @@ class Chunks:
             return None
         pairs = zip(self.chunks, chosen, strict=True)
         return [keep(chunk, some) for chunk, some in pairs], lengths
+
+    def _listed(self, index: Any) -> Array:
+        """An index or a mask as an array."""
+        if isinstance(index, slice):
+            index = np.arange(*index.indices(int(self.starts[-1])))
+        return np.asarray(index)
 
     def _local(self, rows: IntArray) -> list[IntArray]:
         """Ascending rows, by chunk and counted from its first row."""

@@ -71,7 +71,7 @@ def taken(column: Any, index: Any) -> Any:
 
 
 def kept(column: Any, index: Any) -> Any:
-    """Values of the rows of a mask or of an ascending index, where they are."""
+    """Values of the rows of a mask, or of an ascending index or slice, where they are."""
     return column.subset(index) if isinstance(column, Column) else taken(column, index)
 
 
