@@ -222,7 +222,7 @@ def test_the_squared_hinge_is_tried_where_the_rows_are(classes, monkeypatch):
     In double precision: rounding errors of sums in single precision depend on the chunks. To the
     optimum: the rows of the preconditioner, and so the steps, depend on the order of the rows.
     """
-    monkeypatch.setattr(squared_hinge, "TOLERANCE", 1e-13)
+    monkeypatch.setattr(squared_hinge, "TOLERANCE", 1e-16)
     monkeypatch.setattr(squared_hinge, "MAX_PRODUCTS", 10_000)
     monkeypatch.setattr(base, "can_load", lambda *_: False)
     monkeypatch.setattr(linear, "PRECISION", np.float64)
