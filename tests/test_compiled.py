@@ -1,5 +1,6 @@
 """Compiled loops are used where they pay, and compute what numpy computes."""
 
+import os
 import subprocess
 import sys
 
@@ -38,7 +39,16 @@ def test_they_are_used_inside_only_and_if_they_pay():
         assert loops_in_use() is None
 
 
-@pytest.mark.parametrize("error", [ImportError("no numba"), RuntimeError("no locator available")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("no numba"),
+        RuntimeError("no locator available"),
+        OSError("no library of llvmlite"),
+        SystemError("another numpy"),
+        AttributeError("an older numba"),
+    ],
+)
 def test_without_a_usable_numba_there_are_no_loops(error, monkeypatch):
     class Failing:
         def find_spec(self, name, path=None, target=None):
@@ -135,3 +145,10 @@ def test_cityblock_distances_are_symmetric(kind, loops):
     loops.cityblock(A, np.ascontiguousarray(A.T), out)
     np.testing.assert_array_equal(out, out.T)
     np.testing.assert_array_equal(np.diagonal(out), 0)
+
+
+def test_loops_that_numba_does_not_compile_are_not_used():
+    code = "from kernalign import _compiled; print(_compiled._loops())"
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    found = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+    assert found.stdout.strip() == b"None"

@@ -46,8 +46,9 @@ def loops_in_use() -> Any:
 def _loops() -> Any:
     try:
         from kernalign import _loops as loops
-    except (ImportError, RuntimeError):
-        # There is no numba, or it does not support this numpy, or it finds no directory to store
-        # functions in. To compile them in every process would take longer than they save.
+    except Exception:
+        # There is no numba, or it does not fit this numpy or its own library, or it can store no
+        # functions. To compile them in every process would take longer than they save. The error
+        # can be of any kind, and numpy computes the same.
         return None
     return loops

@@ -16,9 +16,12 @@ from math import factorial
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import config, njit
 
 from kernalign._typing import Array
+
+if getattr(config, "DISABLE_JIT", False):
+    raise ImportError("Loops that are not compiled are slower than numpy.")
 
 #: Rows that are computed together. Numbers that belong to columns are then loaded once for all.
 ROWS = 4

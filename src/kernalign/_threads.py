@@ -136,7 +136,7 @@ def map_rows(
                 yield rows, function(rows)
             return
         # Finished results wait for their turn. The bounded queue limits their memory.
-        calls = (_Call(pool, partial(function, rows)) for rows in blocks)
+        calls = (_Call(pool, _task(function, rows)) for rows in blocks)
         yield from zip(blocks, _in_order(calls, 2 * threads), strict=True)
 
 

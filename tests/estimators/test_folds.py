@@ -2,6 +2,7 @@
 
 import warnings
 
+import dask
 import numpy as np
 import pytest
 from sklearn.datasets import make_moons
@@ -20,7 +21,9 @@ from kernalign.estimators.folds import class_folds, number_folds
 from kernalign.estimators.linear import held_out_split
 from kernalign.estimators.present import PresentClasses
 from kernalign.estimators.problem import Problem
+from kernalign.gram import sampling
 from kernalign.gram.labels import class_target
+from kernalign.rows.chunks import Chunks, DaskColumn
 
 QUICK = UniformWeights(Gaussian().grid(0.5, 2.0, 2))
 
@@ -204,3 +207,16 @@ def test_outputs_of_classes_that_are_there():
     assert present.problem(problem).target.values.tolist() == [[-1], [-1], [1], [1]]
     out = present.outputs(np.array([[0.5, -3.0]]))
     assert out.tolist() == [[[-0.5, -1, -1, 0.5], [3, -3, -3, -3]]]
+
+
+def test_classes_outside_the_stratified_rows_are_counted(monkeypatch):
+    """On a cluster, the numbers of rows of all classes are added over chunks."""
+    monkeypatch.setattr(sampling, "STRATIFIED_ROWS", 50)
+    codes = np.arange(2000) % 2
+    codes[1990] = 2
+    rows = Chunks([dask.delayed(np.zeros)((500, 1))] * 4, np.full(4, 500))
+    with dask.config.set(scheduler="threads"):
+        columns = DaskColumn.of(codes, rows), DaskColumn.of(np.ones(2000), rows)
+        target = class_target(columns[0], 3, columns[1])
+        for used in range(5):
+            assert 1990 not in held_out_split(target, 10, np.arange(used))[1]

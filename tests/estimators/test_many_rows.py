@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import make_friedman1, make_moons
 
 import kernalign
-from kernalign import KernelClassifier, KernelRegressor
+from kernalign import KernelClassifier, KernelRegressor, KernelSearch
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.estimators import base, landmark_solutions, landmarked
 from kernalign.gram import Target
@@ -295,3 +295,10 @@ def test_rows_elsewhere_have_a_limit_of_landmarks(monkeypatch):
     X, y = waves(400)
     with pytest.raises(ValueError, match=r"'n_components' .* in \[1, 16000\], if the rows are not"):
         KernelRegressor(n_components=50_000).fit(da.from_array(X, chunks=(100, -1)), y)
+
+
+def test_little_noise_of_classes_is_solved():
+    """In single precision, conjugate gradients diverged, and predictions were random."""
+    X, y = make_moons(5001, noise=0.1, random_state=0)
+    model = KernelClassifier(KernelSearch(effort="quick"), C=1e5, n_components=300).fit(X, y)
+    assert model.score(X, y) > 0.98

@@ -296,3 +296,15 @@ def test_errors_come_in_order():
 
     with threadpool_limits(2, user_api="blas"), pytest.raises(ZeroDivisionError):
         map_tasks(fail, range(2))
+
+
+def test_blocks_see_the_configuration_of_their_caller_in_one_thread_each():
+    """In the threads of the pool and in the caller's, which computes too."""
+    seen = []
+
+    def block(rows):
+        seen.append((get_config()["working_memory"], active_threads()))
+
+    with threadpool_limits(2, user_api="blas"), config_context(working_memory=3):
+        assert len(list(map_rows(block, 40, 1))) == 40
+    assert set(seen) == {(3, 1)}

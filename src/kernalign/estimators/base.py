@@ -117,8 +117,8 @@ class KernelPredictor(HasImportances, FitsFiles, KernelEstimator):
         """(rows, y, weight) in memory, or unchanged if there are too many rows to load.
 
         The fit to loaded rows is that of rows in memory. No more than a sample of rows that are not
-        loaded is searched for the kernel. With
-        groups, labels and weights are loaded: folds by group need those of all rows.
+        loaded is searched for the kernel. With groups, labels and weights are loaded: folds by
+        group need those of all rows.
         """
         check_choice(self, "nested", (True, False))
         check_choice(self, "solver", SOLVERS)

@@ -93,8 +93,9 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
     n_components : int or None
         Number of features or landmarks, for the solvers that use them. The default is 3000; between
         30,000 and 250,000 rows it grows to at most 6000. In the default fit all rows are landmarks
-        up to about 17,000 rows. Above, there are 4000, and up to 16,000 if more of them lower the
-        error of the hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows,
+        up to about 17,000 rows. Above, or with almost no noise, there are half as
+        many as rows, between 2500 and 4000, and up to 16,000 if more of them lower the error of the
+        hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows,
         "fourier" uses ten features per row, at least 200.
     class_weight : dict, "balanced" or None
         Weights of the classes. In the default fit they affect the machine only; the kernel and the

@@ -105,9 +105,10 @@ class Solution:
 
 
 def solved(task: Task, number: int, *, grow: bool) -> Solution:
-    """The machine on one block of landmarks.
+    """The machine on all rows if their pairs fit, otherwise on a block of landmarks.
 
-    grow : add blocks while they lower the error; or, for fewer rows, use all of them.
+    grow : whether the number of landmarks may change: all rows, or further blocks while they lower
+        the error.
     """
     kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
     if grow and task.log_noise >= np.log(MIN_PAIR_NOISE) and pairs_fit(n, task.precision):
@@ -117,16 +118,16 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     places, landmarks = _landmarks(task, number)
     first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
     noise, precision = task.log_noise, task.precision
-    raw = rows.take(first)
-    on, loaded = converted(kernel, raw, precision)
-    of_landmarks = converted(kernel, landmarks, precision)[1]
-    part = LandmarkRidge(on, of_landmarks, loaded, noise, precision=precision)
+    chosen = rows.take(first)
+    in_units, rows_in_units = converted(kernel, chosen, precision)
+    landmarks_in_units = converted(kernel, landmarks, precision)[1]
+    part = LandmarkRidge(in_units, landmarks_in_units, rows_in_units, noise, precision=precision)
     dual = part.solve(task.without_held(first))
     if len(first) == n:
         target = target.rows(first)
-        task = replace(task, X=raw, target=target)
+        task = replace(task, X=chosen, target=target)
         if grow:
-            machine = BlockRidge(on, loaded, places, len(places), noise, part)
+            machine = BlockRidge(in_units, rows_in_units, places, len(places), noise, part)
             grown = _grown(task, machine, machine.at(dual))
             if grown is not None:
                 return _in_blocks(task, *grown)
@@ -199,6 +200,8 @@ def _further_rows(task: Task, machine: BlockRidge) -> list[IntArray]:
     free = np.setdiff1d(np.arange(len(task.X)), np.union1d(task.held, machine.landmarks))
     free = free[stratified_order(task.target.rows(free), generator(4))]
     known = len(machine.landmarks)
+    # To find equal rows among all would take as long as a block.
+    free = free[: 2 * max(MAX_GROWN - known, 0)]
     new = _distinct(machine.X[np.concatenate([machine.landmarks, free])])[known:] - known
     free = free[new[: max(MAX_GROWN - known, 0)]]
     return [free[i : i + machine.size] for i in range(0, len(free), machine.size)]

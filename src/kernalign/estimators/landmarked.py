@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernalign._progress import Progress, current
+from kernalign._threads import blocks_in_threads
 from kernalign._typing import IntArray
 from kernalign.estimators.landmark_solutions import Task, pairs_fit, solved, solved_in_blocks
 from kernalign.estimators.left_out import LeftOut
@@ -33,9 +34,9 @@ from kernalign.rows import as_rows, taken
 MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
 #: Size of the hold-out set: maximum share of the rows, and maximum number.
 MAX_HELD_OUT_SHARE, MAX_HELD_OUT = 0.1, 2000
-#: The noise of numbers is tuned by cross-validation: maximum number of rows, number of folds and of
-#: landmarks.
-NOISE_ROWS, NOISE_FOLDS, NOISE_LANDMARKS = 20_000, 5, 1000
+#: The noise of numbers is tuned by cross-validation: maximum number of rows and of their bytes,
+#: number of folds and of landmarks.
+NOISE_ROWS, NOISE_BYTES, NOISE_FOLDS, NOISE_LANDMARKS = 20_000, 1.6e8, 5, 1000
 
 
 def landmarks_for(n: int, asked: int | None) -> int:
@@ -103,11 +104,13 @@ def noise_of_many(
     No row of the hold-out set is used, which estimates the error of this choice too.
     """
     rng = generator(6)
-    some = _rows_without(target, held, NOISE_ROWS, rng)
+    number = int(min(NOISE_ROWS, max(NOISE_BYTES // (8 * X.shape[1]), NOISE_LANDMARKS)))
+    some = _rows_without(target, held, number, rng)
     loaded, known = as_rows(X).take(some), target.rows(some)
-    landmarks = rng.permutation(np.unique(loaded, axis=0))[:NOISE_LANDMARKS]
+    landmarks = rng.permutation(np.unique(loaded, axis=0))[:NOISE_LANDMARKS].copy()
     folds = rng.permutation(len(some)) % NOISE_FOLDS
-    return NoisePath(kernel, landmarks, loaded, known, folds).better(log_noise)
+    with blocks_in_threads():
+        return NoisePath(kernel, landmarks, loaded, known, folds).better(log_noise)
 
 
 def _planned(progress: Progress, problem: Problem, number: int, any_number: bool) -> Costs:

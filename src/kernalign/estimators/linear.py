@@ -19,6 +19,7 @@ from sklearn.base import clone
 from kernalign._memory import working_memory
 from kernalign._typing import Array, IntArray
 from kernalign._warnings import AlignmentWarning, SampleWarning
+from kernalign.estimators.classes import class_counts
 from kernalign.estimators.hinge import PRECISION, features_fit, hinge_path
 from kernalign.estimators.losses import Loss
 from kernalign.estimators.problem import Problem
@@ -38,7 +39,7 @@ from kernalign.machines import NormalEquations, SquaredHinge, normal_equations
 from kernalign.machines.iterative_ridge import ridge_by_conjugate_gradients
 from kernalign.machines.least_squares import outputs, stored_features
 from kernalign.machines.model import DualModel, Model, linear_model
-from kernalign.rows import AllBut, all_different, as_rows, has_all, others, summed, taken
+from kernalign.rows import AllBut, all_different, as_rows, has_all, others, taken
 
 SOLVERS = ("auto", "exact", "nystroem", "fourier", "cg")
 #: Up to this number of rows, "auto" is exact.
@@ -313,9 +314,8 @@ def held_out_split(target: Target, number: int, used: Any) -> tuple[AllBut, IntA
     used = np.asarray(used, dtype=np.intp)
     order = stratified_order(target, np.random.default_rng(0), number + len(used))
     if target.classes:
-        codes = taken(target.codes, order)
-        count = summed(partial(np.bincount, minlength=codes.max() + 1), target.codes)
-        order = order[count[codes] > 1]
+        count = class_counts(target.codes, max(2, len(target.mean)))
+        order = order[count[taken(target.codes, order)] > 1]
     candidates = order[~np.isin(order, used)]
     if len(candidates) < number:
         candidates = order

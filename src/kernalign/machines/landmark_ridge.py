@@ -34,9 +34,10 @@ from kernalign.machines.model import DualModel
 from kernalign.rows import RowSums, as_rows, mapped, taken
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
 
-#: Kernel values of a machine for numbers are stored in single precision unless the noise, in units
-#: of the kernel, is below this: rounding errors would then look like signal.
-SINGLE_NOISE = 0.05
+#: Kernel values are stored in single precision unless the noise, in units of the kernel, is below
+#: this for numbers, whose rounding errors would then look like signal, or below the second value
+#: for classes, where conjugate gradients would diverge.
+SINGLE_NOISE, SINGLE_CLASS_NOISE = 0.05, 1e-4
 #: Added to the diagonal of K, in units of it, by the precision of the kernel values, so that
 #: directions that are rounding errors stay small.
 JITTER = {np.float32: 1e-6, np.float64: 1e-10}
@@ -55,9 +56,9 @@ OfValues = Callable[..., Array]
 
 
 def precision_for(log_noise: float, classes: bool = False) -> Any:
-    """The precision of kernel values for a noise in units of the kernel. Labels of classes are
-    never so exact that rounding errors matter."""
-    return np.float32 if classes or log_noise >= np.log(SINGLE_NOISE) else np.float64
+    """The precision of kernel values for a noise in units of the kernel."""
+    least = SINGLE_CLASS_NOISE if classes else SINGLE_NOISE
+    return np.float32 if log_noise >= np.log(least) else np.float64
 
 
 class LandmarkRidge:

@@ -28,6 +28,7 @@ from kernalign.criteria.evidence import mirror
 from kernalign.criteria.sum_evidence import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
+from kernalign.kernels.together import seconds_saved
 from kernalign.machines.landmark_ridge import JITTER, LandmarkValues
 from kernalign.machines.model import DualModel
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
@@ -72,7 +73,8 @@ class StoredRidge:
     def _fill(self, kernel: LearnedKernel, X: Array, start: int) -> None:
         """K of some rows and the columns from the first of them on, and the same transposed."""
         later, some = X[start:], X[start : start + CHUNK]
-        values = LandmarkValues(kernel, later, self.constant, self.precision)
+        saved = seconds_saved(kernel.kernels, self.n**2 / 2)
+        values = LandmarkValues(kernel, later, self.constant, self.precision, saved)
         K = self.K[start:, start:]
         for rows, part in values.blocks(some):
             K[rows] = part

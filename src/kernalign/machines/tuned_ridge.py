@@ -146,7 +146,8 @@ def _better_classes(
             # More noise is better: less is not tried.
             break
     same = [found for found, score in tried if score >= best - SAME_SCORE]
-    return max(same, key=lambda found: found.log_noise)
+    # A score that is not a number equals none.
+    return max(same, key=lambda found: found.log_noise, default=tried[0][0])
 
 
 def _up_the_evidence(K: Array, target: Target, log_noise: float, steps: int) -> TunedRidge:

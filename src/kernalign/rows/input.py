@@ -154,7 +154,8 @@ def _read_block(
         return _read_labels(read, options, y)
     except ValueError as problem:
         first, last = positions[[0, -1]].tolist()
-        raise ValueError(f"Rows {first} to {last}, counted from 0: {problem}") from None
+        where = f"In the chunk of rows {first} to {last}, of which the first is row 0"
+        raise ValueError(f"{where}: {problem}") from None
 
 
 def check_weights_there(weight: Column) -> Column:
