@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernalign import _lapack
-from kernalign._threads import blocks_in_threads, map_ahead
+from kernalign._threads import begin_beside, blocks_in_threads, map_ahead
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, leave_one_out
 from kernalign.gram import Target
@@ -150,6 +150,8 @@ def _better_classes(
 
 
 def _up_the_evidence(K: Array, target: Target, log_noise: float, steps: int) -> TunedRidge:
+    # Each of the steps needs the one before.
+    begin_beside()
     seen = [ridge_at(K.copy(), target, log_noise)]
     while len(seen) < min(steps, FACTORISATIONS) and abs(seen[-1].slope) > 0.5:
         new = seen[-1]
