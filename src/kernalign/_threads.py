@@ -154,17 +154,26 @@ def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list
         return list(_in_order(calls, len(calls)))
 
 
-def map_ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+def map_ahead(
+    function: Callable[[Item], Result], items: Sequence[Item], sure: int = 1
+) -> Iterator[Result]:
     """function(item) in order, for a caller who may stop before the last.
 
-    Inside `blocks_in_threads`, idle threads compute the next few meanwhile.
+    Inside `blocks_in_threads`, idle threads compute the next few meanwhile, unless `map_beside` has
+    something for them that is needed in any case.
+
+    sure : number of items at which the caller does not stop.
     """
     pool, threads = _pool.get() or (None, 1)
     if pool is None:
         yield from map(function, items)
         return
-    for start in range(0, len(items), threads):
-        some = items[start : start + threads]
+    done = 0
+    while done < len(items):
+        beside = _beside.get()
+        idle = threads - (0 if beside is None else beside.waiting)
+        some = items[done : done + max(idle, min(sure - done, threads), 1)]
+        done += len(some)
         if len(some) < threads:
             begin_beside()
         calls = [_Call(pool, _task(function, item)) for item in some]
@@ -226,6 +235,11 @@ class _Beside(Generic[Result]):
         self._found: dict[int, Result] = {}
         self._turns: list[Future[Any]] = []
         self._begun = False
+
+    @property
+    def waiting(self) -> int:
+        """Number of tasks that have not begun."""
+        return len(self._waiting)
 
     def begin(self, *, once: bool = False) -> None:
         """Let each thread take one task, or one after the other."""

@@ -209,6 +209,26 @@ def test_a_caller_who_stops_early_wastes_less_than_a_round(threads):
     assert set(done) in ({0, 1, 2}, {0, 1, 2, 3}) if threads == 2 else done == [0, 1, 2]
 
 
+def test_items_beside_come_before_what_may_not_be_needed():
+    done = []
+
+    def square(number):
+        done.append(number)
+        return number**2
+
+    def own():
+        found = map_ahead(square, range(6), sure=2)
+        first = [next(found) for _ in range(3)]
+        found.close()
+        return first, len(done)
+
+    with threadpool_limits(2, user_api="blas"):
+        # So many items that some wait until the caller ends.
+        beside = [Event() for _ in range(3)]
+        found, _ = map_beside(own, lambda event: event.wait(0.05), beside, held=True)
+    assert found == ([0, 1, 4], 3)
+
+
 def test_limits_are_restored_after_overlapping_use_in_several_threads():
     """The first thread to enter leaves first, while the second is still inside."""
     first_is_in, second_is_in, first_is_out = Event(), Event(), Event()

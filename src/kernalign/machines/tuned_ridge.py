@@ -136,8 +136,9 @@ def _better_classes(
 
     tried: list[tuple[TunedRidge, float]] = []
     best = -np.inf
-    for numbers in (range(steps + 1), range(-1, -steps - 1, -1)):
-        for new, score in map_ahead(at, numbers):
+    # The first value is never worse than the best, so that the second is tried, too.
+    for numbers, sure in ((range(steps + 1), 2), (range(-1, -steps - 1, -1), 1)):
+        for new, score in map_ahead(at, numbers, sure):
             tried.append((new, score))
             best = max(best, score)
             if score < best - SAME_SCORE:
