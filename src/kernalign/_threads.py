@@ -25,6 +25,8 @@ Result = TypeVar("Result")
 
 #: The pool of the enclosing `blocks_in_threads`; None for a single thread.
 _pool: ContextVar[tuple[ThreadPoolExecutor | None, int] | None] = ContextVar("pool", default=None)
+#: The tasks of the enclosing `map_beside`.
+_beside: ContextVar[_Beside[Any] | None] = ContextVar("beside", default=None)
 
 
 @cache
@@ -152,63 +154,127 @@ def map_tasks(function: Callable[[Item], Result], items: Iterable[Item]) -> list
         return list(_in_order(calls, len(calls)))
 
 
-def map_ahead(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+def map_ahead(
+    function: Callable[[Item], Result], items: Sequence[Item], sure: int = 1
+) -> Iterator[Result]:
     """function(item) in order, for a caller who may stop before the last.
 
-    Inside `blocks_in_threads`, idle threads compute the next few meanwhile.
+    Inside `blocks_in_threads`, idle threads compute the next few meanwhile, unless `map_beside` has
+    something for them that is needed in any case.
+
+    sure : number of items at which the caller does not stop.
     """
     pool, threads = _pool.get() or (None, 1)
     if pool is None:
         yield from map(function, items)
         return
-    for start in range(0, len(items), threads):
-        some = items[start : start + threads]
+    done = 0
+    while done < len(items):
+        beside = _beside.get()
+        idle = threads - (0 if beside is None else beside.waiting)
+        some = items[done : done + max(idle, min(sure - done, threads), 1)]
+        done += len(some)
+        if len(some) < threads:
+            begin_beside()
         calls = [_Call(pool, _task(function, item)) for item in some]
         yield from _in_order(calls, len(calls), ahead=False)
 
 
 def map_beside(
-    own: Callable[[], Own], function: Callable[[Item], Result], items: Sequence[Item]
+    own: Callable[[], Own],
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    held: bool = False,
 ) -> tuple[Own, list[Result]]:
     """own(), and function(item) of independent items, in order, for which the threads that own()
     leaves idle are used.
 
     own() runs in the calling thread and may use `map_rows` and `map_tasks`.
+
+    held : items begin when own() calls `begin_beside`, or returns; otherwise they begin with it.
     """
     with blocks_in_threads() as (pool, threads):
         if pool is None or not items:
             return own(), [function(item) for item in items]
-        waiting = deque((place, _task(function, item)) for place, item in enumerate(items))
-        found: dict[int, Result] = {}
-        futures: list[Future[None]] = []
-
-        def take() -> bool:
-            try:
-                place, task = waiting.popleft()
-            except IndexError:
-                return False
-            found[place] = task()
-            return True
-
-        def take_in_turn() -> None:
-            if take():
-                # At the end of the queue: what own() asks for meanwhile comes first.
-                futures.append(pool.submit(take_in_turn))
-
+        beside = _Beside(pool, threads - 1, [_task(function, item) for item in items])
+        token = _beside.set(beside)
         try:
-            for _ in range(threads - 1):
-                futures.append(pool.submit(take_in_turn))
+            if not held:
+                beside.begin()
             mine = own()
-            while take():
+            beside.begin()
+            while beside.take():
                 pass
         finally:
-            waiting.clear()
-            # A turn adds the next one to the list before it ends.
-            errors = [future.exception() for future in futures]
-        for error in errors:
-            if error is not None:
-                raise error
-        return mine, [found[place] for place in range(len(items))]
+            _beside.reset(token)
+            beside.end()
+        return mine, beside.results()
+
+
+def begin_beside(*, once: bool = False) -> None:
+    """Let items that an enclosing `map_beside` holds begin: what follows leaves threads idle.
+
+    Threads that are busy with items are missing where the caller has work for all of them.
+
+    once : idle threads take one item each, because what follows is short.
+    """
+    beside = _beside.get()
+    if beside is not None:
+        beside.begin(once=once)
+
+
+class _Beside(Generic[Result]):
+    """Tasks for the idle threads of a pool."""
+
+    def __init__(
+        self, pool: ThreadPoolExecutor, threads: int, tasks: Sequence[Callable[[], Result]]
+    ):
+        self._pool, self._threads = pool, threads
+        self._waiting = deque(enumerate(tasks))
+        self._found: dict[int, Result] = {}
+        self._turns: list[Future[Any]] = []
+        self._begun = False
+
+    @property
+    def waiting(self) -> int:
+        """Number of tasks that have not begun."""
+        return len(self._waiting)
+
+    def begin(self, *, once: bool = False) -> None:
+        """Let each thread take one task, or one after the other."""
+        if self._begun:
+            return
+        self._begun = not once
+        turn = self.take if once else self._take_in_turn
+        self._turns += [self._pool.submit(turn) for _ in range(self._threads)]
+
+    def take(self) -> bool:
+        """Compute the next task here; False if there is none."""
+        try:
+            place, task = self._waiting.popleft()
+        except IndexError:
+            return False
+        self._found[place] = task()
+        return True
+
+    def _take_in_turn(self) -> None:
+        if self.take():
+            # At the end of the queue: what the caller asks for meanwhile comes first.
+            self._turns.append(self._pool.submit(self._take_in_turn))
+
+    def end(self) -> None:
+        """Wait for what has begun; the rest is dropped."""
+        self._waiting.clear()
+        # A turn adds the next one to the list before it ends.
+        for turn in self._turns:
+            turn.exception()
+
+    def results(self) -> list[Result]:
+        """Of all tasks, in order, after the end."""
+        for turn in self._turns:
+            turn.result()
+        return [self._found[place] for place in sorted(self._found)]
 
 
 class _Call(Generic[Result]):
@@ -275,6 +341,7 @@ def _in_one_thread(
 ) -> Result:
     """Call a function; `map_rows` inside it runs serially instead of waiting for its own pool."""
     _pool.set((None, 1))
+    _beside.set(None)
     # scikit-learn keeps its configuration per thread.
     with config_context(**config):
         return function(item)

@@ -7,6 +7,7 @@ import pytest
 
 from kernalign import Gaussian, KernelClassifier, KernelRegressor, KernelSearch
 from kernalign.criteria.sum_evidence import SumEvidence
+from kernalign.estimators import searched
 from kernalign.estimators.failed_search import better_search
 from kernalign.estimators.problem import Problem
 from kernalign.gram import Target
@@ -46,6 +47,20 @@ def test_a_failed_fold_has_no_say_in_the_error(monkeypatch, kind):
     assert failed
     assert model.cv_error_ == pytest.approx(whole.cv_error_, rel=0.3)
     assert model.stability_.alignment.min() > 0.5
+
+
+def test_a_failed_fold_solves_its_machine_once(monkeypatch):
+    """It is known to have failed before its machine is solved."""
+    failed, solved, machine = failing(monkeypatch), [], searched._machine
+
+    def counted(found, rows, C):
+        solved.append(found)
+        return machine(found, rows, C)
+
+    monkeypatch.setattr(searched, "_machine", counted)
+    model = KernelRegressor().fit(X, Y)
+    assert failed
+    assert len(solved) == len(model.stability_.alignment)
 
 
 def problem(rows, values):

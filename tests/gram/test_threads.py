@@ -1,7 +1,7 @@
 """Threads change the time that sums take, and nothing else."""
 
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event, get_ident
+from threading import Barrier, Event, get_ident
 
 import numpy as np
 import pytest
@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from kernalign._threads import (
     active_threads,
+    begin_beside,
     blocks_in_threads,
     in_one_thread,
     map_ahead,
@@ -208,6 +209,26 @@ def test_a_caller_who_stops_early_wastes_less_than_a_round(threads):
     assert set(done) in ({0, 1, 2}, {0, 1, 2, 3}) if threads == 2 else done == [0, 1, 2]
 
 
+def test_items_beside_come_before_what_may_not_be_needed():
+    done = []
+
+    def square(number):
+        done.append(number)
+        return number**2
+
+    def own():
+        found = map_ahead(square, range(6), sure=2)
+        first = [next(found) for _ in range(3)]
+        found.close()
+        return first, len(done)
+
+    with threadpool_limits(2, user_api="blas"):
+        # So many items that some wait until the caller ends.
+        beside = [Event() for _ in range(3)]
+        found, _ = map_beside(own, lambda event: event.wait(0.05), beside, held=True)
+    assert found == ([0, 1, 4], 3)
+
+
 def test_limits_are_restored_after_overlapping_use_in_several_threads():
     """The first thread to enter leaves first, while the second is still inside."""
     first_is_in, second_is_in, first_is_out = Event(), Event(), Event()
@@ -269,6 +290,95 @@ def test_what_the_caller_waits_for_comes_before_items_beside_it():
     with threadpool_limits(2, user_api="blas"):
         assert map_beside(own, item, range(3)) == ([True, True], [0, 1, 2])
     assert order == ["item", "task", "task", "item", "item"]
+
+
+def test_held_items_begin_when_the_caller_says_so():
+    begun = Event()
+
+    def own():
+        # All threads are there for the caller.
+        assert len(set(map_tasks(together, range(2)))) == 2
+        assert not begun.is_set()
+        begin_beside()
+        begin_beside()
+        return begun.wait(10)
+
+    both = Barrier(2)
+
+    def together(_):
+        both.wait(10)
+        return get_ident()
+
+    def item(number):
+        begun.set()
+        return number
+
+    with threadpool_limits(2, user_api="blas"):
+        assert map_beside(own, item, range(3), held=True) == (True, [0, 1, 2])
+
+
+def test_an_idle_thread_takes_one_item_at_a_time():
+    begun, done = [], Event()
+
+    def own():
+        for number in range(2):
+            done.clear()
+            begin_beside(once=True)
+            assert done.wait(10)
+            # The thread is free again: it and the caller have one of these each.
+            both = Barrier(2)
+            map_tasks(lambda _, both=both: both.wait(10), range(2))
+            assert begun == list(range(number + 1))
+
+    def item(number):
+        begun.append(number)
+        done.set()
+        return number
+
+    with threadpool_limits(2, user_api="blas"):
+        assert map_beside(own, item, range(4), held=True) == (None, [0, 1, 2, 3])
+
+
+def test_a_round_that_leaves_threads_idle_lets_items_begin():
+    begun = Event()
+
+    def own():
+        return list(map_ahead(lambda _: begun.wait(10), [0]))
+
+    with threadpool_limits(2, user_api="blas"):
+        assert map_beside(own, lambda _: begun.set(), [0], held=True) == ([True], [None])
+
+
+def test_held_items_begin_in_all_threads_when_the_caller_ends():
+    both = Barrier(2)
+
+    def item(_):
+        both.wait(10)
+        return get_ident()
+
+    with threadpool_limits(2, user_api="blas"):
+        own, others = map_beside(get_ident, item, range(2), held=True)
+    assert own in others
+    assert len(set(others)) == 2
+
+
+def test_a_task_of_the_caller_does_not_let_items_begin():
+    """It does not know what else the caller has for the threads."""
+    begun = Event()
+
+    def own():
+        map_tasks(lambda _: begin_beside(), range(2))
+        return begun.wait(0.05)
+
+    with threadpool_limits(2, user_api="blas"):
+        assert map_beside(own, lambda _: begun.set(), [0], held=True) == (False, [None])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_without_items_nothing_begins(threads):
+    with threadpool_limits(threads, user_api="blas"):
+        begin_beside()
+        assert map_beside(begin_beside, lambda _: None, (), held=True) == (None, [])
 
 
 def test_the_caller_does_not_wait_for_threads_that_are_busy():

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 
 from kernalign._progress import Progress, current
-from kernalign._threads import blocks_in_threads, in_one_thread, map_beside, map_tasks
+from kernalign._threads import begin_beside, blocks_in_threads, in_one_thread, map_beside
 from kernalign._typing import Array, IntArray
 from kernalign.estimators.error import NOT_HELD_OUT, NOT_NESTED, RowErrors
 from kernalign.estimators.failed_search import better_search
@@ -155,26 +155,20 @@ def fit_searched(
         learner.fit_target(problem.X, problem.unweighted_classes, problem.feature_names)
         progress.tick("kernel", costs[0])
 
+    def search_of_fold(split: Split) -> Learned:
+        rows = problem.rows(split[0])
+        return of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
+
     def trained_on_all() -> Trained:
-        if nested:
-            searched()
         found = _trained(learner, problem, C)
         progress.tick("machine", costs[1])
         return found
 
-    def fold(split: Split) -> tuple[Learned, HeldOut]:
-        if nested:
-            rows = problem.rows(split[0])
-            found = of_folds.learn(rows.X, rows.unweighted_classes, rows.feature_names)
-        else:
-            found = _as_learned(learner)
-        part = held_out(split, found)
-        progress.tick("fold", costs[-1])
-        return found, part
-
-    def held_out(split: Split, found: Learned) -> HeldOut:
-        train, test = split
+    def held_out(one: tuple[Split, Learned]) -> HeldOut:
+        (train, test), found = one
         rows, learned = problem.rows(train), None
+        if nested:
+            found = better_search(found, learner, rows) or found
         solved = _machine(found, rows, C)
         if nested:
             importances = None
@@ -187,19 +181,16 @@ def fit_searched(
         deviations = None
         if not problem.target.classes:
             deviations = solved.posterior.deviations(solved.L, found.kernel, problem.X[test], K)
+        progress.tick("fold", costs[-1])
         return HeldOut(np.asarray(test), outputs, deviations, learned)
 
-    def checked(one: tuple[Split, tuple[Learned, HeldOut]]) -> HeldOut:
-        split, (found, part) = one
-        better = better_search(found, learner, problem.rows(split[0])) if nested else None
-        return part if better is None else held_out(split, better)
-
-    if not nested:
-        searched()
+    splits = folds or ()
     with in_one_thread() if len(problem) <= SERIAL_ROWS else blocks_in_threads():
-        # Folds that search by themselves need nothing of the fit on all rows, nor it of them.
-        trained, judged = map_beside(trained_on_all, fold, folds or ())
-        parts = map_tasks(checked, list(zip(folds or (), judged, strict=True)))
+        # Folds search by themselves; only whether that failed depends on the kernel of all rows.
+        _, searches = map_beside(searched, search_of_fold, splits if nested else (), held=True)
+        of_splits = searches if nested else [_as_learned(learner)] * len(splits)
+        judged = list(zip(splits, of_splits, strict=True))
+        trained, parts = map_beside(trained_on_all, held_out, judged, held=True)
         model = trained.model.on_rows(learner.kernel_, problem.X, problem.seen)
         posterior = trained.posterior.at_rows(model.index)
         again = [part.learned for part in parts if part.learned is not None]
@@ -229,7 +220,9 @@ def _trained(learner: KernelSearch, problem: Problem, C: float | None) -> Traine
     left_out = LeftOut(few, flat(tuned.left_out))
     machine: TunedRidge | SolvedRidge = tuned
     if len(few) < n:
-        machine = solved_ridge(kernel(problem.X), target, tuned.log_noise)
+        K = kernel(problem.X)
+        begin_beside()
+        machine = solved_ridge(K, target, tuned.log_noise)
     C = 1 / (float(np.exp(tuned.log_noise)) * size)
     return Trained(machine.model, C, left_out, machine.posterior)
 

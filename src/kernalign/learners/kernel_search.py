@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernalign._threads import map_tasks
+from kernalign._threads import begin_beside, map_tasks
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, prior
@@ -189,6 +189,8 @@ class KernelSearch(Learner):
         chosen = simplest_enough(path, scores, effort.gain)
         more = sample.rows(min(sizes.refine, affordable))
         if sizes.refine_steps and len(more) > MORE * rows.n:
+            # Each of the last steps needs the one before.
+            begin_beside()
             refined = sample.packed(units, more)
             chosen = learn(refined, chosen.kernel, sizes.refine_steps, effort, chosen.stage)
         history.append(_record(len(history), replace(chosen, stage=CHOSEN), units))
@@ -267,7 +269,8 @@ def _shortlist(
         left_out = problem.left_out(found.kernel)
         return trust * found.evidence + class_score(left_out, target.codes, target.weight)
 
-    ranked = sorted(path, key=score, reverse=True)
+    scores = map_tasks(score, path)
+    ranked = [path[t] for t in sorted(range(len(path)), key=scores.__getitem__, reverse=True)]
     numbers = {TIED: 1, RELEVANT: 2, SUM: 1}
     return [f for stage, m in numbers.items() for f in [r for r in ranked if r.stage == stage][:m]]
 

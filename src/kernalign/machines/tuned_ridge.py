@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kernalign import _lapack
-from kernalign._threads import blocks_in_threads, map_ahead
+from kernalign._threads import begin_beside, blocks_in_threads, map_ahead
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, leave_one_out
 from kernalign.gram import Target
@@ -136,8 +136,9 @@ def _better_classes(
 
     tried: list[tuple[TunedRidge, float]] = []
     best = -np.inf
-    for numbers in (range(steps + 1), range(-1, -steps - 1, -1)):
-        for new, score in map_ahead(at, numbers):
+    # The first value is never worse than the best, so that the second is tried, too.
+    for numbers, sure in ((range(steps + 1), 2), (range(-1, -steps - 1, -1), 1)):
+        for new, score in map_ahead(at, numbers, sure):
             tried.append((new, score))
             best = max(best, score)
             if score < best - SAME_SCORE:
@@ -151,6 +152,8 @@ def _better_classes(
 
 
 def _up_the_evidence(K: Array, target: Target, log_noise: float, steps: int) -> TunedRidge:
+    # Each of the steps needs the one before.
+    begin_beside()
     seen = [ridge_at(K.copy(), target, log_noise)]
     while len(seen) < min(steps, FACTORISATIONS) and abs(seen[-1].slope) > 0.5:
         new = seen[-1]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kernalign._threads import map_tasks
+from kernalign._threads import begin_beside, map_tasks
 from kernalign.criteria.linear_evidence import evidence_like
 from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, Term, retied
 from kernalign.gram.packed import SUMS, PackedRows
@@ -75,6 +75,12 @@ def learn(rows: PackedRows, start: KernelSum, iterations: int, effort: Effort, s
     """The local optimum of the evidence near a kernel."""
     problem = evidence_like(rows, start, effort.prior, effort.least_noise)
     return Found(*problem.minimise(start, iterations), stage)
+
+
+def settled(rows: PackedRows, start: KernelSum, effort: Effort, stage: str) -> Found:
+    """The local optimum near the winner of a race, while other threads have nothing to do."""
+    begin_beside(once=True)
+    return learn(rows, start, effort.settle, effort, stage)
 
 
 # -- one bandwidth ----------------------------------------------------------------------------
@@ -155,7 +161,7 @@ def search(
     ranked = sorted((own for _, own in raced), key=lambda one: -one.evidence)
     group = next(g for g in groups if ranked[0].kernel.terms[0].family in g)
     start = _best_sister(rows, ranked[0], group, effort)
-    ranked[0] = learn(rows, start, effort.settle, effort, RELEVANT)
+    ranked[0] = settled(rows, start, effort, RELEVANT)
     path += ranked
     others = [one.kernel.terms[0] for one in ranked[1:]]
     others += [one.kernel.terms[0] for one in tied.values()]
@@ -188,7 +194,7 @@ def grow(rows: PackedRows, best: Found, candidates: Sequence[Term], effort: Effo
         top = max(tried, key=lambda one: one.evidence)
         if top.evidence < best.evidence + effort.gain:
             break
-        best = learn(rows, top.kernel, effort.settle, effort, SUM)
+        best = settled(rows, top.kernel, effort, SUM)
         path.append(best)
     return path
 
