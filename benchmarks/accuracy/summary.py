@@ -19,6 +19,7 @@ METHODS = {
     "CatBoost": "CatBoost",
     "LightGBM": "LightGBM",
     "XGBoost": "XGBoost",
+    "RealMLP": "RealMLP",
     "boosting": "scikit-learn boosting",
     "forest": "random forest",
     "logistic": "logistic or ridge",
