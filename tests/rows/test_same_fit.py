@@ -179,14 +179,14 @@ def test_labels_of_any_kind_stay_with_their_rows(kind, weights):
         (
             KernelClassifier,
             ["a", "b"] * 40 + [None, "b"] * 10,
-            "Rows 60 to 99.*no label in rows 20, 22",
+            "chunk of rows 60 to 99.*no label in rows 20, 22",
         ),
         (KernelClassifier, ["a", "b"] * 30 + [1, 2] * 20, "labels of one type"),
         (KernelClassifier, [1] * 100, "at least two classes in y. Got one class: 1"),
         (
             KernelRegressor,
             [0.5, 1.0] * 40 + [np.nan] * 20,
-            "Rows 60 to 99.*y is missing in rows 20",
+            "chunk of rows 60 to 99.*y is missing in rows 20",
         ),
     ],
 )
