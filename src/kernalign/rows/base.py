@@ -132,8 +132,8 @@ class Rows(ABC):
         return np.arange(len(self))
 
     def map(self, function: Callable[[Array], Array]) -> Any:
-        """A column of function(rows), stored where the rows are."""
-        raise NotImplementedError
+        """A column of function(rows), stored where the rows are, if `processes` is not 0."""
+        raise NotImplementedError(f"{type(self).__name__} stores nothing beside its rows.")
 
     @abstractmethod
     def spread(self, weight: Any) -> Array:
