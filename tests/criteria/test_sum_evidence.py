@@ -3,14 +3,8 @@
 import numpy as np
 import pytest
 
-from kernalign.criteria.sum_evidence import (
-    CONSTANT,
-    KernelSum,
-    SumEvidence,
-    Term,
-    prior,
-    retied,
-)
+from kernalign.criteria.kernel_sum import CONSTANT, KernelSum, Term, prior, retied
+from kernalign.criteria.sum_evidence import SumEvidence
 from kernalign.gram import Target
 from kernalign.gram.packed import PackedRows, packable
 from kernalign.kernels import (

@@ -10,7 +10,7 @@ from sklearn.datasets import make_friedman1, make_moons
 
 import kernalign
 from kernalign import KernelClassifier, KernelRegressor, KernelSearch
-from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.estimators import base, landmark_solutions, landmarked
 from kernalign.gram import Target
 from kernalign.learners import kernel_search

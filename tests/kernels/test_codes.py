@@ -5,7 +5,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from kernalign.criteria.sum_evidence import KernelSum, SumEvidence, Term
+from kernalign.criteria.kernel_sum import KernelSum, Term
+from kernalign.criteria.sum_evidence import SumEvidence
 from kernalign.gram import Target
 from kernalign.gram.packed import PackedRows
 from kernalign.kernels import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern
 from kernalign.machines import landmark_ridge

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.gram.labels import class_target
 from kernalign.kernels import Gaussian

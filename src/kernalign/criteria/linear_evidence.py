@@ -21,16 +21,8 @@ import numpy as np
 
 from kernalign import _lapack
 from kernalign._typing import Array
-from kernalign.criteria.sum_evidence import (
-    CONSTANT,
-    MIN_QUADRATIC_FORM,
-    NOISE,
-    KernelSum,
-    Part,
-    SumEvidence,
-    log_det_of,
-    prior,
-)
+from kernalign.criteria.kernel_sum import CONSTANT, NOISE, KernelSum, prior
+from kernalign.criteria.sum_evidence import MIN_QUADRATIC_FORM, Part, SumEvidence, log_det_of
 from kernalign.gram.packed import PackedRows
 from kernalign.kernels import Family
 

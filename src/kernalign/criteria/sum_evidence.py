@@ -13,107 +13,22 @@ times its strength. A relevance that already differs from the others is hardly p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
-from sklearn.base import clone
 
 from kernalign import _lapack
 from kernalign._typing import Array
+from kernalign.criteria.kernel_sum import CONSTANT, NOISE, KernelSum, SumCriterion, Term, prior
 from kernalign.gram.packed import SUMS, PackedRows
-from kernalign.kernels import Family, FamilyMember, LearnedKernel
-from kernalign.kernels.units import Units
+from kernalign.kernels import Family
 
 #: Packed Gram matrix of a term, its diagonal, and the slope of its profile if it has one.
 Part = tuple[Array, Array, Array | None]
-#: The constant kernel, in units of the others. Without it, leave-one-out predictions would leak the
-#: label of a row through the mean.
-CONSTANT = 1.0
-#: Ranges of log relevances, of log weights relative to the first, and of the noise.
-LOG_RELEVANCE, LOG_WEIGHT, NOISE = (-18.0, 6.0), (-9.0, 9.0), (1e-6, 1e3)
-#: A search ends if three steps together gain less than this many nats.
-MIN_PROGRESS = 0.3
 #: Lower bound of tr Y'A^-1 Y, which vanishes for a constant response.
 MIN_QUADRATIC_FORM = 1e-200
 
 
-@dataclass(frozen=True)
-class Term:
-    """e^s kappa(e^u) of one family; u has one entry per feature, or one for all features."""
-
-    family: Family
-    u: Array
-    s: float = 0.0
-
-    @property
-    def tied(self) -> bool:
-        return len(self.u) == 1
-
-    @classmethod
-    def of(cls, member: FamilyMember, weight: float) -> Term:
-        """The term whose `member` and `weight` these are; the columns are in units already."""
-        # A clone is without the units of columns.
-        family = clone(member.family)
-        if "ard" in family.get_params(deep=False):
-            family.set_params(ard=True)
-        with np.errstate(divide="ignore"):
-            # A feature without any relevance has the smallest of the search.
-            u = np.log(family.to_relevances(member.sigma))
-        return cls(family, np.maximum(u, LOG_RELEVANCE[0]), float(np.log(weight)))
-
-    def member(self, d: int) -> FamilyMember:
-        """The kernel on d features that, times `weight`, equals this term."""
-        u = self.u if self.family.pair_feature not in SUMS else self.u - self.u.max()
-        family = self.family.tied() if self.tied else None
-        sigma = self.family.from_relevances(np.exp(np.broadcast_to(u, (d,))))
-        return FamilyMember(self.family, sigma) if family is None else family.at(sigma[0])
-
-    @property
-    def weight(self) -> float:
-        """The factor of `member`."""
-        if self.family.pair_feature not in SUMS:
-            return float(np.exp(self.s))
-        return float(np.exp(self.s + self.u.max()))
-
-
-@dataclass(frozen=True)
-class KernelSum:
-    """A sum of kernels and the log noise, in units of the sum's mean diagonal."""
-
-    terms: tuple[Term, ...]
-    log_noise: float
-
-    def size(self, d: int) -> float:
-        """The mean diagonal on d columns of unit spread."""
-        return float(sum(np.exp(term.s) * _own_size(term, d) for term in self.terms))
-
-    def in_units(self, units: Units) -> LearnedKernel:
-        """The sum as a kernel on the original columns."""
-        members = [term.member(len(units.centre)) for term in self.terms]
-        kernels = [FamilyMember(m.family.in_units(units), m.sigma) for m in members]
-        return LearnedKernel(kernels, np.array([term.weight for term in self.terms]))
-
-
-def _own_size(term: Term, d: int) -> float:
-    if term.family.pair_feature not in SUMS:
-        return 1.0
-    return float(np.exp(np.broadcast_to(term.u, (d,))).sum())
-
-
-def prior(u: Array, strength: float) -> tuple[float, Array]:
-    """strength * sum_k log(1 + (u_k - mean u)^2) and its slope in u."""
-    if len(u) == 1:
-        return 0.0, np.zeros(1)
-    r = u - u.sum() / len(u)
-    squares = r * r
-    pull = 2 * r / (1 + squares)
-    slope = strength * (pull - pull.sum() / len(u))
-    return strength * float(np.log1p(squares).sum()), slope
-
-
-class SumEvidence:
+class SumEvidence(SumCriterion):
     """-log evidence - log prior as a function of all relevances, weights and the noise.
 
     families, tied : of the terms, and whether a term has a single relevance.
@@ -129,10 +44,8 @@ class SumEvidence:
         strength: float,
         least_noise: float = NOISE[0],
     ):
-        self.rows, self.families, self.tied = rows, families, tied
-        self.strength, self.least_noise = strength, least_noise
-        self.sizes = [1 if one else rows.d for one in tied]
-        self._ends = np.cumsum(self.sizes).tolist()
+        super().__init__(rows.d, families, tied, strength, least_noise)
+        self.rows = rows
         self.evaluations = 0
         self._room: Array | None = None
 
@@ -143,23 +56,6 @@ class SumEvidence:
         """The criterion over the families of a given sum."""
         families, tied = [term.family for term in k.terms], [term.tied for term in k.terms]
         return cls(rows, families, tied, strength, least_noise)
-
-    # -- one vector for all parameters --------------------------------------------------------
-
-    def join(self, k: KernelSum) -> Array:
-        weights = [term.s - k.terms[0].s for term in k.terms[1:]]
-        return np.concatenate([*(term.u for term in k.terms), weights, [k.log_noise]])
-
-    def split(self, x: Array) -> KernelSum:
-        u = [x[end - size : end] for end, size in zip(self._ends, self.sizes, strict=True)]
-        *weights, log_noise = x[self._ends[-1] :].tolist()
-        terms = zip(self.families, u, [0.0, *weights], strict=True)
-        return KernelSum(tuple(Term(*term) for term in terms), log_noise)
-
-    def bounds(self) -> Array:
-        noise = np.log([self.least_noise, NOISE[1]])
-        further = [LOG_WEIGHT] * (len(self.families) - 1)
-        return np.array([*[LOG_RELEVANCE] * sum(self.sizes), *further, noise])
 
     # -- value and slope ----------------------------------------------------------------------
 
@@ -257,25 +153,6 @@ class SumEvidence:
             by_r += rows.own_contracted(feature, on, term.tied)
         return size * by_r * np.exp(term.u), by_s
 
-    # -- search -------------------------------------------------------------------------------
-
-    def minimise(self, start: KernelSum, iterations: int) -> tuple[KernelSum, float]:
-        """The sum that L-BFGS-B reaches from a start, and its evidence with the prior."""
-        bounds = self.bounds()
-        x0 = np.clip(self.join(start), bounds[:, 0], bounds[:, 1])
-        values: list[float] = []
-
-        def watch(intermediate_result: Any) -> None:
-            values.append(float(intermediate_result.fun))
-            if len(values) > 3 and values[-4] - values[-1] < MIN_PROGRESS:
-                raise StopIteration
-
-        limits = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "maxls": 8}
-        found = minimize(
-            self, x0, jac=True, method="L-BFGS-B", bounds=bounds, callback=watch, options=limits
-        )
-        return self.split(found.x), -float(found.fun)
-
     def left_out(self, k: KernelSum) -> Array:
         """Leave-one-out predictions of the labels Y."""
         L, h = self.factor(k, self.parts(k))
@@ -300,9 +177,3 @@ def leave_one_out(Y: Array, a: Array, inverse: Array, w: Array, noise: float) ->
     own = (1 - 1 / copies) / noise + inverse / copies**2
     missed: Array = a / (copies * own)[:, None]
     return Y - missed
-
-
-def retied(k: KernelSum, d: int) -> KernelSum:
-    """The same kernels with one relevance per feature."""
-    terms = (replace(t, u=np.full(d, t.u[0])) if t.tied else t for t in k.terms)
-    return KernelSum(tuple(terms), k.log_noise)

@@ -11,7 +11,8 @@ import numpy as np
 from kernalign._threads import begin_beside, map_tasks
 from kernalign._typing import Array
 from kernalign._validation import check_choice, check_count, check_number
-from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, prior
+from kernalign.criteria.kernel_sum import NOISE, KernelSum, prior
+from kernalign.criteria.sum_evidence import SumEvidence
 from kernalign.gram import Target
 from kernalign.gram.centring import size_and_alignment
 from kernalign.gram.packed import PackedRows, packable

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kernalign.criteria.sum_evidence import NOISE, KernelSum, Term
+from kernalign.criteria.kernel_sum import NOISE, KernelSum, Term
 from kernalign.gram import Target
 from kernalign.gram.packed import PackedRows
 from kernalign.gram.sampling import rows_in_proportion

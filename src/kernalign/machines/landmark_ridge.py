@@ -26,7 +26,7 @@ from kernalign._compiled import compiled
 from kernalign._threads import blocks_in_threads, map_beside, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.evidence import mirror
-from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import KernelsOnRows, seconds_saved

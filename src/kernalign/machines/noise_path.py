@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 
 from kernalign import _lapack
 from kernalign._typing import Array, IntArray
-from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.machines.landmark_ridge import JITTER

@@ -25,7 +25,7 @@ from kernalign import _lapack
 from kernalign._threads import blocks_in_threads, map_rows
 from kernalign._typing import Array
 from kernalign.criteria.evidence import mirror
-from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import seconds_saved

@@ -14,7 +14,8 @@ import numpy as np
 from kernalign import _lapack
 from kernalign._threads import begin_beside, blocks_in_threads, map_ahead
 from kernalign._typing import Array, IntArray
-from kernalign.criteria.sum_evidence import CONSTANT, MIN_QUADRATIC_FORM, leave_one_out
+from kernalign.criteria.kernel_sum import CONSTANT
+from kernalign.criteria.sum_evidence import MIN_QUADRATIC_FORM, leave_one_out
 from kernalign.gram import Target
 from kernalign.machines.calibration import best_slopes, log_losses, margins
 from kernalign.machines.model import DualModel

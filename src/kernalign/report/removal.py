@@ -14,7 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 from sklearn.base import is_classifier
 
 from kernalign._typing import Array, IntArray
-from kernalign.criteria.sum_evidence import CONSTANT
+from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.estimators import classifier, regressor
 from kernalign.gram.labels import class_target
 from kernalign.learners import KernelSearch

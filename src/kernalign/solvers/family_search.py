@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kernalign._threads import begin_beside, map_tasks
+from kernalign.criteria.kernel_sum import NOISE, KernelSum, Term, retied
 from kernalign.criteria.linear_evidence import evidence_like
-from kernalign.criteria.sum_evidence import NOISE, KernelSum, SumEvidence, Term, retied
+from kernalign.criteria.sum_evidence import SumEvidence
 from kernalign.gram.packed import SUMS, PackedRows
 from kernalign.kernels import Additive, Family, Gaussian, Laplacian, Linear, Matern
 
