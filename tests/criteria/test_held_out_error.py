@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from tests.criteria.test_sum_evidence import FAMILIES, dense
 
 from kernalign.criteria import held_out_error
 from kernalign.criteria.held_out_error import RIDGE, HeldOutError
 from kernalign.criteria.kernel_sum import CONSTANT, KernelSum, Term, retied
 from kernalign.gram import Target
+from kernalign.gram.crossed import CrossedRows
 from kernalign.kernels import Gaussian
+from tests.criteria.test_sum_evidence import FAMILIES, dense
 
 N, M, D = 61, 12, 3
 WEIGHTS = {
@@ -23,7 +24,8 @@ def problem(weight, precision=float, tied=None, strength=3.0, families=FAMILIES)
     X = rng.normal(size=(N, D))
     Y = np.column_stack([np.sin(2 * X[:, 0]), X[:, 1] * X[:, 2]]) + 0.1 * rng.normal(size=(N, 2))
     tied = [False] * len(families) if tied is None else tied
-    E = HeldOutError(X, Target(Y, weight), M, families, tied, strength, precision=precision)
+    rows = CrossedRows(X, Target(Y, weight), M, precision)
+    E = HeldOutError(rows, families, tied, strength)
     x = rng.normal(scale=0.5, size=sum(E.sizes) + len(families)) - 0.5
     return X, Y, E, x
 
@@ -76,7 +78,8 @@ def test_gradient_of_columns_of_codes(family):
     X = np.column_stack([rng.normal(size=N), rng.integers(0, 3, N), rng.integers(0, 2, N)])
     y = (np.sin(2 * X[:, 0]) * (X[:, 1] == 1) + 0.1 * rng.normal(size=N))[:, None]
     codes = np.array([0, 3, 2])
-    E = HeldOutError(X, Target(y, WEIGHTS["equal"]), M, [family], [False], 3.0, codes=codes)
+    rows = CrossedRows(X, Target(y, WEIGHTS["equal"]), M, float, codes)
+    E = HeldOutError(rows, [family], [False], 3.0)
     x = rng.normal(scale=0.3, size=4) - 0.5
     _, slope = E(x)
     step = 1e-5
@@ -92,9 +95,8 @@ def test_weights_are_numbers_of_equal_rows():
     weight = np.ones(len(copies))
     weight[:M] = w[:M]
     mean = np.average(Y, axis=0, weights=w)
-    repeated = HeldOutError(
-        X[copies], Target(Y[copies], weight), M, FAMILIES, [False] * 6, 3.0
-    )
+    rows = CrossedRows(X[copies], Target(Y[copies], weight), M, float)
+    repeated = HeldOutError(rows, FAMILIES, [False] * 6, 3.0)
     np.testing.assert_allclose(np.average(Y[copies], axis=0, weights=weight), mean)
     # The halves of the repeated rows are divided at the same row.
     half = M + (N - M) // 2
@@ -106,7 +108,7 @@ def test_weights_are_numbers_of_equal_rows():
 
 def test_single_precision_changes_less_than_the_ridge_that_covers_it(monkeypatch):
     def at(precision):
-        E = HeldOutError(*large(400), [Gaussian(ard=True)], [False], 3.0, precision=precision)
+        E = HeldOutError(CrossedRows(*large(400), precision), [Gaussian(ard=True)], [False], 3.0)
         return E(np.array([-0.5, -0.3, -1.0, -1.5]))
 
     exact, single = at(np.float64), at(np.float32)
@@ -126,12 +128,13 @@ def large(n):
 def test_a_search_lowers_the_error_of_other_rows():
     X, target, m = large(1500)
     k = KernelSum((Term(Gaussian(ard=True), np.full(D, -1.0)),), 0.0)
-    found, gained = HeldOutError.like(X, target, m, k, 3.0).minimise(k, 15)
+    found, gained = HeldOutError.like(CrossedRows(X, target, m, float), k, 3.0).minimise(k, 15)
     u = found.terms[0].u
     # Only the first feature matters.
     assert u[0] > u[1:].max() + 2
     fresh, labels, _ = large(3000)
-    other = HeldOutError.like(fresh[1500:], labels.rows(np.arange(1500, 3000)), m, k, 3.0)
+    rows = CrossedRows(fresh[1500:], labels.rows(np.arange(1500, 3000)), m, float)
+    other = HeldOutError.like(rows, k, 3.0)
     assert other.value(found) < other.value(k) - 50
     assert gained > -other.value(k)
 
@@ -139,7 +142,8 @@ def test_a_search_lowers_the_error_of_other_rows():
 def test_a_tied_term_equals_one_of_equal_relevances():
     X, target, m = large(200)
     k = KernelSum((Term(Gaussian(ard=True), np.array([-0.7]), 0.4),), -1.0)
-    one, each = (HeldOutError.like(X, target, m, s, 3.0).value(s) for s in (k, retied(k, D)))
+    rows = CrossedRows(X, target, m, float)
+    one, each = (HeldOutError.like(rows, s, 3.0).value(s) for s in (k, retied(k, D)))
     assert one == pytest.approx(each, rel=1e-12)
 
 
@@ -148,7 +152,7 @@ def test_a_constant_response_has_a_finite_value(value):
     X, target, m = large(200)
     constant = Target(np.full((200, 1), value), target.weight)
     k = KernelSum((Term(Gaussian(ard=True), np.full(D, -1.0)),), 0.0)
-    E = HeldOutError.like(X, constant, m, k, 3.0)
+    E = HeldOutError.like(CrossedRows(X, constant, m, float), k, 3.0)
     found, slope = E(E.join(k))
     assert np.isfinite(found)
     assert np.isfinite(slope).all()

@@ -20,11 +20,12 @@ from kernalign.machines.stored_ridge import StoredRidge
 
 @pytest.fixture
 def few_are_many(monkeypatch):
-    """Landmarks from 300 rows on, the kernel and the noise from 150 at most."""
+    """Landmarks from 300 rows on; evidence sees 150 at most."""
     monkeypatch.setattr(base, "SOLVED_ROWS", 300)
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 0)
     monkeypatch.setattr(landmarked, "MIN_LANDMARKS", 150)
     monkeypatch.setattr(landmarked, "TUNED_ROWS", 150)
+    monkeypatch.setattr(kernel_search, "MANY_ROWS", 300)
     sizes = kernel_search.Sizes(scan=100, search=150, judge=150, refine=150)
     monkeypatch.setitem(kernel_search.SIZES, "full", (sizes, kernel_search.Effort()))
 
@@ -37,7 +38,7 @@ def skewed(n):
 @pytest.mark.parametrize("streamed", [False, True])
 def test_numbers(few_are_many, monkeypatch, streamed):
     if streamed:
-        monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 200 * 350)
+        monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 200 * 500)
     X, y = skewed(1400)
     model = KernelRegressor().fit(X[:600], y[:600])
     exact = KernelRegressor(solver="exact").fit(X[:600], y[:600])
@@ -159,26 +160,17 @@ def test_rows_equal_to_a_landmark_are_not_added():
     assert len(rows) == len(np.unique(rows, axis=0)) == len(np.unique(free, axis=0))
 
 
-def test_the_noise_of_many_rows_is_tuned_for_numbers_only(few_are_many, monkeypatch):
-    """Without the hold-out set; the deviations remain those of the evidence."""
-    seen = []
-
-    def sixteenth(kernel, X, target, held, log_noise):
-        seen.append(held)
-        return log_noise - np.log(16)
-
+def test_the_machine_has_the_noise_of_many_rows_and_deviations_that_of_the_evidence(few_are_many):
     X, y = skewed(600)
-    monkeypatch.setattr(landmarked, "noise_of_many", sixteenth)
-    less = KernelRegressor().fit(X, y)
-    KernelClassifier().fit(*make_moons(600, noise=0.3, random_state=0))
-    KernelRegressor(C=1.0).fit(X, y)
-    (held,) = seen
-    assert np.array_equal(np.sort(held), less.held_out_.index)
-    monkeypatch.setattr(landmarked, "noise_of_many", lambda *given: given[-1])
-    plain = KernelRegressor().fit(X, y)
-    assert pytest.approx(16) == less.C_ / plain.C_
-    noises = [model.certainty_.posterior.noise for model in (less, plain)]
-    assert noises[0] == pytest.approx(noises[1])
+    model = KernelRegressor().fit(X, y)
+    size = np.average(model.kernel_.diag(X))
+    assert pytest.approx(1 / (model.learner_.noise_ * size), rel=0.01) == model.C_
+    given = KernelRegressor(C=2 * model.C_).fit(X, y)
+    assert given.C_ == 2 * model.C_
+    noises = [one.certainty_.posterior.noise for one in (model, given)]
+    # The noise that a user gives is that of the deviations too.
+    assert noises[1] == pytest.approx(1 / given.C_, rel=0.01)
+    assert noises[0] != pytest.approx(1 / model.C_, rel=0.01)
 
 
 def test_exact_rows_among_noisy_ones_are_predicted_with_less_noise(few_are_many, monkeypatch):
@@ -188,7 +180,7 @@ def test_exact_rows_among_noisy_ones_are_predicted_with_less_noise(few_are_many,
     y = np.sin(4 * X[:, 0]) + np.sign(np.sin(7 * X[:, 0]))
     y[X[:, 0] < -2.5] += rng.normal(size=(X[:, 0] < -2.5).sum())
     tuned = KernelRegressor().fit(X[:900], y[:900])
-    monkeypatch.setattr(landmarked, "noise_of_many", lambda *given: given[-1])
+    monkeypatch.setattr(kernel_search, "MANY_ROWS", 10_000)
     plain = KernelRegressor().fit(X[:900], y[:900])
     assert tuned.C_ > plain.C_
     assert tuned.score(X[900:], y[900:]) > plain.score(X[900:], y[900:])

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.gram.test_packed import FUNCTIONS
 
-from kernalign.gram import crossed
+from kernalign.gram import Target, crossed
 from kernalign.gram.crossed import CrossedRows
 from kernalign.kernels.codes import OF_PAIR
+from tests.gram.test_packed import FUNCTIONS
 
 RNG = np.random.default_rng(0)
 U = RNG.normal(size=(90, 4))
@@ -15,6 +15,11 @@ CODED = np.column_stack([U, RNG.integers(0, 3, len(U)), 50 + RNG.normal(size=len
 CODES = np.array([0, 0, 0, 0, 3, 0])
 M = 20
 R = np.array([0.3, 0.0, 2.0, 1.0, 0.7, 0.4])
+
+
+def landmarked(rows, precision, codes=None):
+    target = Target(np.arange(len(rows), dtype=float)[:, None], np.ones(len(rows)))
+    return CrossedRows(rows, target, M, precision, codes)
 
 
 def of_pairs(feature, rows, codes):
@@ -36,7 +41,7 @@ def test_sums_are_those_of_the_features(feature, coded, precision, rtol):
     if precision is np.float32 and feature == "product":
         # Products of a column far from zero have as many digits less.
         rtol *= 50
-    crossed_rows = CrossedRows(rows, rows[:M], precision, codes if coded else None)
+    crossed_rows = landmarked(rows, precision, codes if coded else None)
     of_features, r = of_pairs(feature, rows, codes), R[: rows.shape[1]]
     some = slice(7, 80)
     found = crossed_rows.summed(feature, r, some)
@@ -53,7 +58,7 @@ def test_sums_are_those_of_the_features(feature, coded, precision, rtol):
 
 @pytest.mark.parametrize("feature", ["product", "bump"])
 def test_own_values_of_the_landmarks(feature):
-    found = CrossedRows(CODED, CODED[:M], float, CODES).own(feature)
+    found = landmarked(CODED, float, CODES).own(feature)
     expected = np.einsum("iik->ik", of_pairs(feature, CODED, CODES)[:M])
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
@@ -62,6 +67,6 @@ def test_results_do_not_depend_on_the_size_of_a_tile(monkeypatch):
     results = []
     for size in (1, 32, 1000):
         monkeypatch.setattr(crossed, "TILE", size)
-        results.append(CrossedRows(U, U[:M], float).summed("bump", R[:4], slice(0, 90)))
+        results.append(landmarked(U, float).summed("bump", R[:4], slice(0, 90)))
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])

@@ -28,7 +28,7 @@ from kernalign.kernels.units import Units
 CONSTANT = 1.0
 #: Ranges of log relevances, of log weights relative to the first, and of the noise.
 LOG_RELEVANCE, LOG_WEIGHT, NOISE = (-18.0, 6.0), (-9.0, 9.0), (1e-6, 1e3)
-#: A search ends if three steps together gain less than this many nats.
+#: A search by evidence ends if three steps together gain less than this many nats.
 MIN_PROGRESS = 0.3
 
 
@@ -121,6 +121,9 @@ class SumCriterion(ABC):
     least_noise : the smallest noise that is searched.
     """
 
+    #: A search ends if three steps together gain less than this many nats.
+    min_progress = MIN_PROGRESS
+
     def __init__(
         self,
         d: int,
@@ -165,7 +168,7 @@ class SumCriterion(ABC):
 
         def watch(intermediate_result: Any) -> None:
             values.append(float(intermediate_result.fun))
-            if len(values) > 3 and values[-4] - values[-1] < MIN_PROGRESS:
+            if len(values) > 3 and values[-4] - values[-1] < self.min_progress:
                 raise StopIteration
 
         limits = {"maxiter": iterations, "maxfun": 2 * iterations, "maxcor": 20, "maxls": 8}

@@ -7,14 +7,12 @@ solution; it gives the error and calibrates probabilities. A few more steps then
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from kernalign._progress import Progress, current
-from kernalign._threads import blocks_in_threads
-from kernalign._typing import IntArray
+from kernalign._typing import Array, IntArray
 from kernalign.estimators.landmark_solutions import Task, pairs_fit, solved, solved_in_blocks
 from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.problem import Problem
@@ -26,7 +24,6 @@ from kernalign.gram.sampling import rows_in_proportion, rows_to_stratify
 from kernalign.kernels import LearnedKernel
 from kernalign.learners import KernelSearch
 from kernalign.learners.base import generator
-from kernalign.machines.noise_path import NoisePath
 from kernalign.machines.posterior import Posterior, representatives
 from kernalign.rows import as_rows, taken
 
@@ -34,9 +31,6 @@ from kernalign.rows import as_rows, taken
 MIN_LANDMARKS, MAX_LANDMARKS, ROWS_PER_LANDMARK = 2500, 4000, 2
 #: Size of the hold-out set: maximum share of the rows, and maximum number.
 MAX_HELD_OUT_SHARE, MAX_HELD_OUT = 0.1, 2000
-#: The noise of numbers is tuned by cross-validation: maximum number of rows and of their bytes,
-#: number of folds and of landmarks.
-NOISE_ROWS, NOISE_BYTES, NOISE_FOLDS, NOISE_LANDMARKS = 20_000, 1.6e8, 5, 1000
 
 
 def landmarks_for(n: int, asked: int | None) -> int:
@@ -59,13 +53,12 @@ def fit_landmarked(
     costs = _planned(progress, problem, number, asked is None)
     learner = clone(search).fit_target(X, problem.unweighted_classes, problem.feature_names)
     progress.tick("kernel", costs.search)
-    few = rows_in_proportion(target, TUNED_ROWS, generator(0))
-    tuned, size = tuned_noise(learner, problem.fetched(few), C)
-    held = _held_out(target, np.union1d(few, learner.rows_))
     kernel = learner.kernel_
-    log_noise = tuned.log_noise
-    if C is None and not target.classes:
-        log_noise = noise_of_many(kernel, X, target, held, log_noise)
+    few = rows_in_proportion(target, TUNED_ROWS, generator(0))
+    held = _held_out(target, np.union1d(few, learner.rows_))
+    rows = problem.fetched(few)
+    size = mean_size(kernel, rows.X, rows.target)
+    log_noise = float(np.log(learner.noise_ if C is None else 1 / (C * size)))
     task = Task(kernel, X, target, held, log_noise)
     if number > MAX_LANDMARKS and not problem.remote:
         found = solved_in_blocks(task, number)
@@ -74,11 +67,12 @@ def fit_landmarked(
     landmarks, outputs = found.landmarks, flat(found.outputs)
     used = representatives(landmarks)
     weight = np.array([len(problem) / len(used)])
-    # Deviations are those of the evidence: the machine may have less noise than the rows.
-    noise = found.noise * float(np.exp(tuned.log_noise - log_noise))
-    posterior = Posterior(1.0, noise, found.constant, weight * found.share)
+    posterior = Posterior(1.0, found.noise, found.constant, weight * found.share)
     deviations = None
     if not target.classes and outputs.ndim == 1:
+        # Deviations are those of the evidence: the machine may have less noise than the rows.
+        tuned, _ = tuned_noise(learner, rows, C)
+        posterior = replace(posterior, noise=found.noise * np.exp(tuned.log_noise - log_noise))
         unscaled = posterior.on_rows(kernel, used)(as_rows(X).take(held))
         missed = taken(problem.y, held) - outputs
         scale = float(np.mean(missed**2) / np.mean(unscaled**2))
@@ -96,21 +90,9 @@ def fit_landmarked(
     return Searched(learner, model, value, left_out, posterior, parts, stable, found.solver)
 
 
-def noise_of_many(
-    kernel: LearnedKernel, X: Any, target: Target, held: IntArray, log_noise: float
-) -> float:
-    """The log noise at which a machine on a few landmarks predicts other rows best.
-
-    No row of the hold-out set is used, which estimates the error of this choice too.
-    """
-    rng = generator(6)
-    number = int(min(NOISE_ROWS, max(NOISE_BYTES // (8 * X.shape[1]), NOISE_LANDMARKS)))
-    some = _rows_without(target, held, number, rng)
-    loaded, known = as_rows(X).take(some), target.rows(some)
-    landmarks = rng.permutation(np.unique(loaded, axis=0))[:NOISE_LANDMARKS].copy()
-    folds = rng.permutation(len(some)) % NOISE_FOLDS
-    with blocks_in_threads():
-        return NoisePath(kernel, landmarks, loaded, known, folds).better(log_noise)
+def mean_size(kernel: LearnedKernel, X: Array, target: Target) -> float:
+    """The mean diagonal of a kernel on some rows, the unit of the noise; 1 if it is zero."""
+    return float(target.weight @ kernel.diag(X)) / target.total or 1.0
 
 
 def _planned(progress: Progress, problem: Problem, number: int, any_number: bool) -> Costs:

@@ -15,32 +15,46 @@ from scipy.spatial.distance import cdist
 
 from kernalign._typing import Array, IntArray
 from kernalign.gram.packed import OF_DIFFERENCE
+from kernalign.gram.target import Target
 from kernalign.kernels.codes import CodeColumns
 
+#: Numbers beyond this, from the median, are rounded to it: in single precision, squares of larger
+#: ones overflow, and their kernel values are zero either way.
+LARGEST = 1e15
 #: Rows whose differences in one feature are computed at a time: they stay in the cache.
 TILE = 32
 
 
 class CrossedRows:
-    """Rows and landmarks in their units.
+    """Rows in their units, of which the first m are the landmarks, and their labels.
 
-    U : (n, d) rows.  Z : (m, d) landmarks.
+    U : (n, d) rows.  Y : (n, c) centred labels; w : (n,) weights.
     precision : of pairs and sums over features.
     codes : (d,) the number of codes of a categorical column; 0 for numbers. None if there are none.
     """
 
-    def __init__(self, U: Array, Z: Array, precision: Any, codes: IntArray | None = None):
+    def __init__(
+        self,
+        U: Array,
+        target: Target,
+        m: int,
+        precision: Any = np.float32,
+        codes: IntArray | None = None,
+    ):
         self.n, self.d = U.shape
-        self.m = len(Z)
+        self.m = m
         self.precision = np.dtype(precision).type
+        self.Y, self.w, self.total = target.centred, target.weight, target.total
         counts = np.zeros(self.d, dtype=np.intp) if codes is None else codes
         self.codes = CodeColumns(counts)
+        Z = U[:m]
         self.coded_rows, self.coded_landmarks = U, Z
         some = self.codes.numbers
         # Differences are those of any origin; near the data fewer digits cancel.
         origin = np.median(Z[:, some], axis=0)
-        self.X = np.ascontiguousarray(U[:, some] - origin, dtype=precision)
-        self.Z = np.ascontiguousarray(Z[:, some] - origin, dtype=precision)
+        X = np.clip(U[:, some] - origin, -LARGEST, LARGEST)
+        self.X = np.ascontiguousarray(X, dtype=precision)
+        self.Z = self.X[:m]
         self.origin = origin.astype(precision)
 
     def summed(self, feature: str, r: Array, rows: slice) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kernalign._threads import begin_beside, map_tasks
-from kernalign._typing import Array
+from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign.criteria.kernel_sum import NOISE, KernelSum, prior
 from kernalign.criteria.sum_evidence import SumEvidence
@@ -21,6 +21,7 @@ from kernalign.kernels import Family, LearnedKernel
 from kernalign.kernels.units import Units
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.unit_scan import MORE, Sample, scanned
+from kernalign.machines.landmark_ridge import precision_for
 from kernalign.machines.tuned_ridge import class_score, ridge_at
 from kernalign.rows import as_rows
 from kernalign.solvers.family_search import (
@@ -34,13 +35,17 @@ from kernalign.solvers.family_search import (
     search,
     simplest_enough,
 )
+from kernalign.solvers.held_out_search import affordable_share, optimised
 from kernalign.tables import TableFeatures
 
 #: Maximum size of an array of features times pairs, which limits the rows of a search with many
 #: columns, and the minimum number of rows.
 PAIR_NUMBERS, FEWEST_ROWS = 1e7, 250
-#: Above this number of rows, the samples of a search are larger.
+#: Above this number of rows, the selected kernel is optimised on many of them: at most this share,
+#: so that others are left for a hold-out set, and at most this number; with so many rows for a
+#: landmark, and at most this number of landmarks.
 MANY_ROWS = 5000
+MANY_SHARE, MOST_MANY, ROWS_PER_LANDMARK, MOST_LANDMARKS = 0.7, 12_000, 12, 1000
 #: Smallest noise in classification, in units of the kernel: class labels are not exact numbers.
 LEAST_CLASS_NOISE = 1e-3
 #: Maximum number of rows that units are computed from and samples are drawn from.
@@ -59,12 +64,6 @@ class Sizes:
     judge: int = 1000
     refine: int = 1000
     refine_steps: int = 5
-
-    def for_rows(self, n: int) -> Sizes:
-        """Up to twice as many rows if there are many in all."""
-        factor = float(np.clip(n / MANY_ROWS, 1.0, 2.0))
-        more = {name: int(factor * getattr(self, name)) for name in ("search", "judge", "refine")}
-        return replace(self, **more)
 
 
 SIZES = {
@@ -160,8 +159,7 @@ class KernelSearch(Learner):
         sizes, effort = self._settings(target)
         groups = self._groups()
         rng = generator(self.random_state)
-        if self.effort == "full":
-            sizes = sizes.for_rows(len(target.weight))
+        many = self.effort == "full" and len(target.weight) > MANY_ROWS
         codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
         if isinstance(feature_names, TableFeatures) and feature_names.mixed:
             everyone = order_by_content(X, target, feature_names.codes)
@@ -170,8 +168,7 @@ class KernelSearch(Learner):
             known = rows_in_proportion(target, MOST_ROWS, rng)
         X, target = as_rows(X).take(known), target.rows(known)
         sample = Sample(X, target, rng, codes)
-        numbers = PAIR_NUMBERS * (sizes.search / SIZES[self.effort][0].search) ** 2
-        affordable = max(FEWEST_ROWS, int(np.sqrt(2 * numbers / X.shape[1])))
+        affordable = max(FEWEST_ROWS, int(np.sqrt(2 * PAIR_NUMBERS / X.shape[1])))
         picked = sample.rows(min(sizes.search, affordable))
         few = picked if len(picked) <= 1.5 * sizes.scan else sample.among(picked, sizes.scan)
         judge = sample.rows(sizes.judge)
@@ -182,18 +179,16 @@ class KernelSearch(Learner):
         path = search(rows, scan.tied, groups, effort, known=known_tied)
         history = [_record(t, found, units) for t, found in enumerate(path)]
         order = {id(found): t for t, found in enumerate(path)}
-        if len(judge) > MORE * rows.n:
-            path = _shortlist(path, rows, target.rows(picked), effort)
-        scores = _scores(path, units, X[judge], target.rows(judge), effort)
-        for found, score in zip(path, scores, strict=True):
+        judged = _shortlist(path, rows, target.rows(picked), effort, len(judge))
+        scores = _scores(judged, units, X[judge], target.rows(judge), effort)
+        for found, score in zip(judged, scores, strict=True):
             history[order[id(found)]]["score"] = score
-        chosen = simplest_enough(path, scores, effort.gain)
-        more = sample.rows(min(sizes.refine, affordable))
-        if sizes.refine_steps and len(more) > MORE * rows.n:
-            # Each of the last steps needs the one before.
-            begin_beside()
-            refined = sample.packed(units, more)
-            chosen = learn(refined, chosen.kernel, sizes.refine_steps, effort, chosen.stage)
+        chosen = simplest_enough(judged, scores, effort.gain)
+        if many:
+            chosen, more = _on_many_rows(sample, units, chosen, path, judge, effort)
+        else:
+            more = sample.rows(min(sizes.refine, affordable))
+            chosen = _with_last_steps(sample, units, chosen, more, rows.n, sizes, effort)
         history.append(_record(len(history), replace(chosen, stage=CHOSEN), units))
         kernel, alignment = normalised(chosen.kernel, units, X[judge], target.rows(judge))
         return Learned(
@@ -257,10 +252,60 @@ def normalised(k: KernelSum, units: Units, U: Array, target: Target) -> tuple[Le
     return LearnedKernel(kernel.kernels, kernel.weights / size), alignment
 
 
+def _with_last_steps(
+    sample: Sample,
+    units: Units,
+    chosen: Found,
+    more: IntArray,
+    searched: int,
+    sizes: Sizes,
+    effort: Effort,
+) -> Found:
+    """The kernel after a few steps on a larger sample than the one that was searched, if it is."""
+    if not sizes.refine_steps or len(more) <= MORE * searched:
+        return chosen
+    # Each of the last steps needs the one before.
+    begin_beside()
+    rows = sample.packed(units, more)
+    return learn(rows, chosen.kernel, sizes.refine_steps, effort, chosen.stage)
+
+
+def _on_many_rows(
+    sample: Sample,
+    units: Units,
+    chosen: Found,
+    path: Sequence[Found],
+    judge: IntArray,
+    effort: Effort,
+) -> tuple[Found, IntArray]:
+    """The kernel optimised by the errors of many rows, and the rows that were used for it."""
+    n, d = sample.X.shape
+    n = int(min(MANY_SHARE * n, MOST_MANY))
+    m = min(n // ROWS_PER_LANDMARK, MOST_LANDMARKS)
+    share = affordable_share(chosen.kernel, n * m * d)
+    whole, m = sample.rows(int(share * n)), int(share * m)
+    half = sample.among(whole, len(whole) // 2)
+    precision = precision_for(chosen.kernel.log_noise, sample.target.classes)
+    kernel = optimised(
+        sample.crossed(units, half, m // 2, precision),
+        sample.crossed(units, whole, m, precision),
+        chosen,
+        path,
+        effort,
+    )
+    evidence, _ = _judged(kernel, units, sample.X[judge], sample.target.rows(judge), effort)
+    return Found(kernel, evidence, chosen.stage), whole
+
+
 def _shortlist(
-    path: Sequence[Found], rows: PackedRows, target: Target, effort: Effort
-) -> list[Found]:
-    """The best tied kernel, the best two relevant ones and the best sum, on the searched rows."""
+    path: Sequence[Found], rows: PackedRows, target: Target, effort: Effort, judges: int
+) -> Sequence[Found]:
+    """The best tied kernel, the best two relevant ones and the best sum, on the searched rows.
+
+    judges : the number of rows that select the kernel. If it is not larger, they are all judged.
+    """
+    if judges <= MORE * rows.n:
+        return path
     trust = _trust(max(path, key=lambda one: one.evidence), target)
 
     def score(found: Found) -> float:
@@ -281,19 +326,22 @@ def _scores(
 ) -> list[float]:
     """Evidence of each kernel, for classes with leave-one-out log-probability, on some rows."""
 
-    def judged(found: Found) -> tuple[float, float]:
-        K = found.kernel.in_units(units)(X)
-        fitted = ridge_at(K, target, found.kernel.log_noise)
-        believed = sum(prior(term.u, effort.prior)[0] for term in found.kernel.terms)
-        if not target.classes:
-            return fitted.evidence - believed, 0.0
-        left_out = class_score(fitted.left_out, target.codes, target.weight)
-        return fitted.evidence - believed, left_out
-
-    pairs = map_tasks(judged, path)
+    pairs = map_tasks(lambda one: _judged(one.kernel, units, X, target, effort), path)
     boldest = path[int(np.argmax([evidence for evidence, _ in pairs]))]
     trust = _trust(boldest, target)
     return [trust * evidence + left_out for evidence, left_out in pairs]
+
+
+def _judged(
+    k: KernelSum, units: Units, X: Array, target: Target, effort: Effort
+) -> tuple[float, float]:
+    """Evidence of a kernel with the prior, and leave-one-out log-probability of classes."""
+    fitted = ridge_at(k.in_units(units)(X), target, k.log_noise)
+    believed = sum(prior(term.u, effort.prior)[0] for term in k.terms)
+    left_out = 0.0
+    if target.classes:
+        left_out = class_score(fitted.left_out, target.codes, target.weight)
+    return fitted.evidence - believed, left_out
 
 
 def _trust(boldest: Found, target: Target) -> float:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from kernalign._threads import map_tasks
 from kernalign._typing import Array, IntArray
 from kernalign.gram import Target
+from kernalign.gram.crossed import CrossedRows
 from kernalign.gram.packed import PackedRows
 from kernalign.gram.sampling import rows_in_proportion
 from kernalign.kernels import Family
@@ -63,6 +65,16 @@ class Sample:
 
     def packed(self, units: Units, rows: IntArray) -> PackedRows:
         return PackedRows(units(self.X[rows]), self.target.rows(rows), codes=units.codes)
+
+    def crossed(self, units: Units, rows: IntArray, m: int, precision: Any) -> CrossedRows:
+        """The rows in random order, the first m of which are different and stratified."""
+        rows = self.rng.permutation(rows)
+        _, distinct = np.unique(self.X[rows], axis=0, return_index=True)
+        landmarks = distinct[rows_in_proportion(self.target.rows(rows[distinct]), m, self.rng)]
+        others = np.setdiff1d(np.arange(len(rows)), landmarks)
+        rows = rows[np.concatenate([landmarks, others])]
+        U, target = units(self.X[rows]), self.target.rows(rows)
+        return CrossedRows(U, target, len(landmarks), precision, units.codes)
 
 
 @dataclass(frozen=True)
