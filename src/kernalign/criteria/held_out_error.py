@@ -114,29 +114,18 @@ class HeldOutError(SumCriterion):
 
     def value(self, k: KernelSum) -> float:
         """The value with the prior."""
-        return self.values_at(k, [k.log_noise])[0]
-
-    def values_at(self, k: KernelSum, log_noises: Sequence[float]) -> list[float]:
-        """The values at several values of the noise, from the same sums over the rows."""
-        believed = sum(prior(term.u, self.strength)[0] for term in k.terms)
         with blocks_in_threads():
-            h = self._size(k)
-            sums = self._sums(k, h)
-            solved = (self._machines(h, float(np.exp(noise)), *sums) for noise in log_noises)
-            return [self._nats(found) + believed for found in solved]
+            found = self._solved(k)
+        return self._nats(found) + sum(prior(term.u, self.strength)[0] for term in k.terms)
 
     def _nats(self, found: Solved) -> float:
         return 0.5 * self.held * float(np.log(found.error / (self.held * self.rows.Y.shape[1])))
 
     def _solved(self, k: KernelSum) -> Solved:
-        h = self._size(k)
-        return self._machines(h, float(np.exp(k.log_noise)), *self._sums(k, h))
-
-    def _machines(
-        self, h: float, noise: float, values: Array, sums: list[Array], right: list[Array]
-    ) -> Solved:
-        """The machines of both folds, from kernel values and their sums."""
-        rows, nu = self.rows, noise * h
+        """The machines of both folds."""
+        rows, h = self.rows, self._size(k)
+        values, sums, right = self._sums(k, h)
+        nu = float(np.exp(k.log_noise)) * h
         penalty = nu * values[: rows.m].astype(float)
         penalty[np.diag_indices_from(penalty)] += self._ridge * h**2
         error, machines = 0.0, []

@@ -45,7 +45,7 @@ PAIR_NUMBERS, FEWEST_ROWS = 1e7, 250
 #: so that others are left for a hold-out set, and at most this number; with so many rows for a
 #: landmark, and at most this number of landmarks.
 MANY_ROWS = 5000
-MANY_SHARE, MOST_MANY, ROWS_PER_LANDMARK, MOST_LANDMARKS = 0.7, 12_000, 12, 1000
+MANY_SHARE, MOST_MANY, ROWS_PER_LANDMARK, MOST_LANDMARKS = 0.7, 12_000, 10, 1000
 #: Smallest noise in classification, in units of the kernel: class labels are not exact numbers.
 LEAST_CLASS_NOISE = 1e-3
 #: Maximum number of rows that units are computed from and samples are drawn from.

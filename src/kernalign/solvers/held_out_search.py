@@ -6,10 +6,6 @@ Here a step costs O(n m^2) for n rows and m landmarks (`criteria.held_out_error`
 1. half    optimise the kernel on half of the rows
 2. grow    add the most promising kernel while that lowers the error enough
 3. whole   a few more steps on all of the rows
-4. noise   the largest noise of those with nearly the same error
-
-The fewer landmarks a machine has, the less noise it needs. A machine with more landmarks would then
-follow the noise of the labels.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from kernalign.criteria.held_out_error import HeldOutError
-from kernalign.criteria.kernel_sum import NOISE, KernelSum, Term, retied
+from kernalign.criteria.kernel_sum import KernelSum, Term, retied
 from kernalign.gram.crossed import CrossedRows
 from kernalign.solvers.family_search import SHARES, Effort, Found
 
@@ -30,8 +26,6 @@ MOST_NUMBERS = {"absolute": 6e8, "bump": 3e8}
 #: Maximum number of steps on half of the rows, with a further kernel before and after it has gained
 #: enough, and on all of the rows.
 HALF_STEPS, RACE_STEPS, GROWN_STEPS, WHOLE_STEPS = 15, 5, 10, 8
-#: Factors of the noise that are tried.
-NOISE_FACTORS = (4.0, 16.0, 64.0, 256.0)
 
 
 def optimised(
@@ -45,20 +39,7 @@ def optimised(
     best, value = _minimised(half, start, HALF_STEPS, effort)
     candidates = [term for term in _candidates(path, half.d) if _affordable(term, half)]
     best = _grown(half, best, value, candidates, effort)
-    best, value = _minimised(whole, best, WHOLE_STEPS, effort)
-    return _with_noise(whole, best, value, effort)
-
-
-def _with_noise(rows: CrossedRows, best: KernelSum, value: float, effort: Effort) -> KernelSum:
-    """The largest noise that does not raise the error by more than steps of the search lower it."""
-    criterion = _criterion(rows, best, effort)
-    tried = [best.log_noise + float(np.log(factor)) for factor in NOISE_FACTORS]
-    same = [
-        log_noise
-        for log_noise, found in zip(tried, criterion.values_at(best, tried), strict=True)
-        if value + found < criterion.min_progress and log_noise <= np.log(NOISE[1])
-    ]
-    return replace(best, log_noise=max(same, default=best.log_noise))
+    return _minimised(whole, best, WHOLE_STEPS, effort)[0]
 
 
 def affordable_share(k: KernelSum, numbers: float) -> float:
