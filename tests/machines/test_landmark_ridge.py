@@ -87,14 +87,14 @@ def test_a_sample_saves_passes_over_all_rows(outputs, monkeypatch):
     kernel, target, Z = KERNELS["smooth"], Target(Y, w), X[:60]
     everything = LandmarkRidge(kernel, Z, X, -6.0, keep=False)
     passes = []
-    summed = LandmarkRidge._summed
+    summed = LandmarkRidge.products
 
     def counted(self, *args):
         if self is everything:
             passes.append(args)
         return summed(self, *args)
 
-    monkeypatch.setattr(LandmarkRidge, "_summed", counted)
+    monkeypatch.setattr(LandmarkRidge, "products", counted)
     wanted = everything.solve(target, tolerance=1e-8)
     plain = len(passes)
     rows = np.arange(0, 3000, 3)

@@ -51,7 +51,8 @@ ROWS, BLOCKS = 512, 32
 #: The same for kernel values that are stored: for each part, all landmarks are scaled.
 VALUE_ROWS = 2048
 
-#: (values, columns) -> (rows, c): what kernel values of some rows are multiplied with.
+#: (values, columns) -> array: a function of kernel values of some rows. Sums over rows are of it,
+#: or of the product of these values with it.
 OfValues = Callable[..., Array]
 
 
@@ -66,7 +67,8 @@ class LandmarkRidge:
 
     kernel, landmarks : k and Z; X : (n, d) rows, in memory or elsewhere; log_noise : in units of
         the mean diagonal of K.
-    keep : whether kernel values are stored; otherwise they are recomputed in each step.
+    keep : whether kernel values are stored, or these values themselves; otherwise they are
+        recomputed in each step.
     h : the mean diagonal, if it is not that of these landmarks.
     precision : of kernel values, if it is not that for numbers with this noise.
     """
@@ -77,7 +79,7 @@ class LandmarkRidge:
         landmarks: Array,
         X: Any,
         log_noise: float,
-        keep: bool = True,
+        keep: bool | Array = True,
         h: float | None = None,
         precision: Any = None,
     ):
@@ -90,10 +92,11 @@ class LandmarkRidge:
         saved = seconds_saved(kernel.kernels, self.n * self.m)
         self._values = LandmarkValues(kernel, landmarks, self.constant, self.precision, saved)
         self._kept: Array | None = None
-        if keep:
+        if keep is True:
             self._keep()
         else:
             self._precondition()
+            self._kept = None if keep is False else keep
 
     def _keep(self) -> None:
         """Store kernel values, beside the preconditioner."""
@@ -159,7 +162,7 @@ class LandmarkRidge:
         most : number of steps. Every step of conjugate gradients lowers the objective.
         """
         with blocks_in_threads():
-            slope = self._summed(_weighted, residuals.shape[1], w, residuals)
+            slope = self.products(_weighted, residuals.shape[1], w, residuals)
             right = self._left(slope - (self.noise * penalty).astype(self.precision))
             system = partial(self._system, self, w)
             b, _ = conjugate_gradients(system, right, tolerance * norms(right), most)
@@ -176,6 +179,40 @@ class LandmarkRidge:
             found[rows] = part
         return found
 
+    def of_landmarks(self, a: Array) -> Array:
+        """K a, (m, c): half the derivative of a'K a."""
+        K_a: Array = _full(self.T, self.T.T @ a.astype(self.precision)).astype(float)
+        return K_a
+
+    def curved(
+        self,
+        right: Array,
+        of_values: OfValues,
+        noise: float,
+        stop: tuple[float, int],
+        of: LandmarkRidge,
+        *columns: Array,
+    ) -> Array:
+        """d, (m, c), with values' of_values(d, values, columns) + noise K d = right, nearly.
+
+        The values are those of a machine on the same landmarks with stored kernel values, such as
+        this one. Outputs may depend on each other: conjugate gradients solve for all at once.
+
+        stop : residual relative to that at d = 0, and maximum number of steps.
+        """
+        shape = right.shape
+
+        def system(b: Array) -> Array:
+            scaled, d = self._coefficients(b.reshape(shape))
+            sums = of.products(partial(of_values, d), shape[1], *columns)
+            found = _half(self.T, sums) + self.precision(noise) * scaled
+            return _half(self.A, found).astype(float).reshape(-1, 1)
+
+        with blocks_in_threads():
+            first = self._left(right.astype(self.precision)).reshape(-1, 1)
+            b, _ = conjugate_gradients(system, first, stop[0] * norms(first), stop[1])
+            return self._coefficients(b.reshape(shape))[1].astype(float)
+
     def _solved_on(self, sample: Sample, residual: Array) -> Array:
         """The solution of the system in which a sample represents all rows."""
         system = partial(self._system, sample.machine, sample.weight)
@@ -191,7 +228,7 @@ class LandmarkRidge:
         """A^-1 (T^-1 values' W values T'^-1 + noise) A'^-1 b, with the kernel values of a machine
         on the same landmarks: this one, or that of a sample."""
         scaled, a = self._coefficients(b)
-        sums = of._summed(partial(_weighted_outputs, a), a.shape[1], w)
+        sums = of.products(partial(_weighted_outputs, a), a.shape[1], w)
         found = _half(self.T, sums) + self.precision(self.noise) * scaled
         return _half(self.A, found).astype(float)
 
@@ -202,25 +239,34 @@ class LandmarkRidge:
     def _right_hand_sides(self, a: Array, Y: Array, w: Array) -> tuple[Array, Array]:
         """values' W Y and values' W (Y - values a), by one pass over the rows."""
         c = a.shape[1]
-        both = self._summed(partial(_labels_and_residuals, a), 2 * c, w, Y)
+        both = self.products(partial(_labels_and_residuals, a), 2 * c, w, Y)
         return both[:, :c], both[:, c:]
 
-    def _summed(self, of_values: OfValues, width: int, *columns: Array) -> Array:
+    def products(self, of_values: OfValues, width: int, *columns: Array) -> Array:
         """values' of_values(values, columns), (m, width), summed over blocks of rows."""
+        sums = self.total(partial(_products, of_values), (self.m, width), *columns)
+        return sums.astype(self.precision)
+
+    def total(self, of_values: OfValues, shape: tuple[int, ...], *columns: Array) -> Array:
+        """of_values(values, columns) of blocks of rows, summed in double precision."""
         if self._kept is None:
-            sums = KernelSums(self._values, of_values, width)
+            sums = KernelSums(self._values, of_values, shape)
             found: Array = as_rows(self.X).total(sums, columns)
-            return found.astype(self.precision)
-        kept, total = self._kept, np.zeros((self.m, width))
+            return found
+        kept, total = self._kept, np.zeros(shape)
 
         def block(rows: slice) -> Array:
-            values = kept[rows]
-            product: Array = values.T @ of_values(values, *(column[rows] for column in columns))
-            return product
+            return of_values(kept[rows], *(column[rows] for column in columns))
 
         for _, part in map_rows(block, self.n, ROWS):
             total += part
-        return total.astype(self.precision)
+        return total
+
+
+def _products(of_values: OfValues, values: Array, *columns: Array) -> Array:
+    """values' of_values(values, columns)."""
+    found: Array = values.T @ of_values(values, *columns)
+    return found
 
 
 def _centred(mean: Array, precision: Any, values: Array) -> Array:
@@ -285,23 +331,21 @@ class LandmarkValues:
 
 
 class KernelSums(RowSums):
-    """values' of_values(values, columns), (m, width), summed over rows in double precision."""
+    """of_values(values, columns) of blocks of rows, summed in double precision."""
 
     block = ROWS * BLOCKS
 
-    def __init__(self, values: LandmarkValues, of_values: OfValues, width: int):
-        self.values, self.of_values, self.width = values, of_values, width
+    def __init__(self, values: LandmarkValues, of_values: OfValues, shape: tuple[int, ...]):
+        self.values, self.of_values, self.shape = values, of_values, shape
 
     def zero(self) -> Array:
-        return np.zeros((len(self.values.landmarks), self.width))
+        return np.zeros(self.shape)
 
     def include(self, total: Array, X: Array, *columns: Array) -> None:
-        def product(rows: slice, values: Array) -> Array:
-            some = (column[rows] for column in columns)
-            found: Array = values.T @ self.of_values(values, *some)
-            return found
+        def block(rows: slice, values: Array) -> Array:
+            return self.of_values(values, *(column[rows] for column in columns))
 
-        for _, part in self.values.blocks(X, product):
+        for _, part in self.values.blocks(X, block):
             total += part
 
 
