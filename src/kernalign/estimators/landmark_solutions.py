@@ -7,6 +7,9 @@
 - If the number of landmarks is not given and these kernel values do fit, further blocks of
   landmarks are added while they lower the error of the hold-out set.
 - A larger given number, for rows in memory: `BlockRidge`.
+
+For classes, each of them is the start of Newton steps of logistic regression on the first
+landmarks (`logistic_solutions`).
 """
 
 from __future__ import annotations
@@ -19,12 +22,15 @@ from typing import Any
 import numpy as np
 
 from kernalign._typing import Array, IntArray
+from kernalign.estimators.logistic_solutions import Trial, chosen
+from kernalign.estimators.searched import MACHINE
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion, stratified_order
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.converted import converted
 from kernalign.learners.base import generator
 from kernalign.machines.block_ridge import BlockRidge, Descent, block_size, mean_of
+from kernalign.machines.landmark_logistic import LandmarkLogistic, Start
 from kernalign.machines.landmark_ridge import LandmarkRidge, Sample, precision_for
 from kernalign.machines.model import DualModel
 from kernalign.machines.stored_ridge import StoredRidge
@@ -50,17 +56,24 @@ SWEEPS, FINAL_SWEEPS = 2, 1
 #: 0.4 %, and more landmarks hardly changed the test error; or by 3 to 5 %, and they lowered the
 #: test error by 5 to 18 % (benchmarks/README.md).
 MIN_GAIN, MAX_GROWN = 0.01, 16_000
+#: Number of landmarks of logistic regression where all rows are landmarks of the ridge machine.
+LOGISTIC_LANDMARKS = 2500
+LOGISTIC = "logistic regression"
 
 
 @dataclass(frozen=True)
 class Task:
-    """A learned kernel with its noise, the rows, and positions of the hold-out set."""
+    """A learned kernel with its noise, the rows, and positions of the hold-out set.
+
+    logistic : whether logistic regression is tried.
+    """
 
     kernel: LearnedKernel
     X: Any
     target: Target
     held: IntArray
     log_noise: float
+    logistic: bool = False
 
     @property
     def precision(self) -> Any:
@@ -93,6 +106,8 @@ class Solution:
     on_all_rows : returns the machine trained on all rows.
     noise, constant : in units of the kernel.
     solver : "cg" if all rows are landmarks.
+    trial : Newton steps of logistic regression from this machine.
+    machine : its name; less : share of the noise of the task that it has.
     """
 
     landmarks: Array
@@ -102,9 +117,34 @@ class Solution:
     noise: float
     constant: float
     solver: str = "nystroem"
+    trial: Trial | None = None
+    machine: str = MACHINE
+    less: float = 1.0
 
 
-def solved(task: Task, number: int, *, grow: bool) -> Solution:
+def solved(task: Task, number: int, *, grow: bool, many: bool) -> Solution:
+    """The machine on any number of landmarks; for classes, of the better of two losses.
+
+    grow : whether the number of landmarks may change; many : whether they are more than a block.
+    """
+    if many and as_rows(task.X).in_memory:
+        found = solved_in_blocks(task, number)
+    else:
+        found = solved_together(task, number, grow=grow)
+    if found.trial is None:
+        return found
+    better = chosen(found.trial, found.outputs, task.target.rows(task.held))
+    # Without its trial, kernel values of the machine that is not used are not kept in memory.
+    found = replace(found, trial=None)
+    if better is None:
+        return found
+    on_all_rows, less = better.on_all_rows, better.share
+    return replace(
+        found, outputs=better.outputs, on_all_rows=on_all_rows, machine=LOGISTIC, less=less
+    )
+
+
+def solved_together(task: Task, number: int, *, grow: bool) -> Solution:
     """The machine on all rows if their pairs fit, otherwise on a block of landmarks.
 
     grow : whether the number of landmarks may change: all rows, or further blocks while they lower
@@ -118,44 +158,109 @@ def solved(task: Task, number: int, *, grow: bool) -> Solution:
     places, landmarks = _landmarks(task, number)
     first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
     noise, precision = task.log_noise, task.precision
-    chosen = rows.take(first)
-    in_units, rows_in_units = converted(kernel, chosen, precision)
+    chosen_rows = rows.take(first)
+    in_units, rows_in_units = converted(kernel, chosen_rows, precision)
     landmarks_in_units = converted(kernel, landmarks, precision)[1]
     part = LandmarkRidge(in_units, landmarks_in_units, rows_in_units, noise, precision=precision)
     dual = part.solve(task.without_held(first))
+    without, held = task.without_held(first), np.searchsorted(first, task.held)
+    start = Start.of(dual, part.constant)
     if len(first) == n:
         target = target.rows(first)
-        task = replace(task, X=chosen, target=target)
+        task = replace(task, X=chosen_rows, target=target)
         if grow:
             machine = BlockRidge(in_units, rows_in_units, places, len(places), noise, part)
             grown = _grown(task, machine, machine.at(dual))
             if grown is not None:
                 return _in_blocks(task, *grown)
         finish = partial(part.solve, target, dual)
+        everything, sample = part, None
     else:
         everything = LandmarkRidge(
             kernel, landmarks, task.X, noise, keep=False, precision=precision
         )
         sample = Sample.of(part, target, first)
         finish = partial(everything.solve, target, dual, FINAL_TOL, sample)
+
+    def logistic(share: float, a: Array) -> DualModel:
+        final, begun = LandmarkLogistic(everything, sample), replace(start, a=a)
+        if sample is None:
+            begun = Start.of(finish(), part.constant)
+        return final.model(begun, final.solve(target, begun, share))
+
+    trial = None
+    if task.logistic:
+        trial = Trial(LandmarkLogistic(part), without, start, held, logistic)
     outputs = dual.predict(kernel(rows.take(task.held), landmarks))
-    return Solution(landmarks, outputs, len(first) / n, finish, part.noise, part.constant)
+    share = len(first) / n
+    return Solution(landmarks, outputs, share, finish, part.noise, part.constant, trial=trial)
 
 
 def solved_on_all_rows(task: Task) -> Solution | None:
     """The machine with all rows as landmarks, in random order; None if it does not converge."""
     task = replace(task, target=task.target.rows(np.arange(len(task.X))))
     order = stratified_order(task.target, generator(4))
+    if task.logistic:
+        # The first rows are landmarks, which the hold-out set must not be among.
+        order = np.concatenate([order[~np.isin(order, task.held)], task.held])
     X, target = _in_order(task.X, order), task.target.rows(order)
-    machine = StoredRidge(
-        *converted(task.kernel, X, task.precision), task.log_noise, task.precision
-    )
-    dual = machine.solve(task.without.rows(order))
+    in_units, rows_in_units = converted(task.kernel, X, task.precision)
+    machine = StoredRidge(in_units, rows_in_units, task.log_noise, task.precision)
+    without = task.without.rows(order)
+    dual = machine.solve(without)
     if not machine.converged:
         return None
-    outputs = mean_of(task.without) + machine.times(dual.coefficients)[np.argsort(order)[task.held]]
+    held = np.argsort(order)[task.held]
+    outputs = machine.times(dual.coefficients)
     finish = partial(machine.solve, target, dual)
-    return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant, "cg")
+    trial = None
+    if task.logistic:
+        m = min(LOGISTIC_LANDMARKS, max(len(X) - len(held), 1))
+        first = LandmarkRidge(
+            in_units,
+            rows_in_units[:m],
+            rows_in_units,
+            task.log_noise,
+            keep=machine.K[:, :m],
+            h=machine.h,
+            precision=task.precision,
+        )
+
+        def outputs_on_all_rows() -> tuple[DualModel, Array]:
+            found = finish()
+            return found, machine.times(found.coefficients)
+
+        trial = _trial_beside(
+            first, np.arange(m), without, outputs, held, target, outputs_on_all_rows
+        )
+    outputs = mean_of(without) + outputs[held]
+    return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant, "cg", trial)
+
+
+def _trial_beside(
+    first: LandmarkRidge,
+    places: IntArray,
+    without: Target,
+    outputs: Array,
+    held: IntArray,
+    target: Target,
+    on_all_rows: Callable[[], tuple[DualModel, Array]],
+) -> Trial:
+    """Newton steps on the first landmarks, from a ridge machine on more of them.
+
+    places : positions of these landmarks among the rows; without : the target without the hold-out
+    set; outputs : of all rows, without the mean; held : positions of the hold-out set;
+    on_all_rows : returns the ridge machine trained with the whole target, and its outputs.
+    """
+    machine = LandmarkLogistic(first)
+
+    def logistic(share: float, a: Array) -> DualModel:
+        ridge, outputs = on_all_rows()
+        start = Start.beside(mean_of(target), outputs, places)
+        return machine.added(ridge, start, machine.solve(target, start, share))
+
+    start = Start.beside(mean_of(without), outputs, places)
+    return Trial(machine, without, start, held, logistic)
 
 
 def solved_in_blocks(task: Task, number: int) -> Solution:
@@ -170,14 +275,27 @@ def solved_in_blocks(task: Task, number: int) -> Solution:
 
 def _in_blocks(task: Task, machine: BlockRidge, now: Descent) -> Solution:
     """The machine at a point that was reached without the hold-out set."""
-    target = task.target
-    outputs = mean_of(task.without) + now.f[task.held]
+    target, without, first = task.target, task.without, machine.first
 
-    def on_all_rows() -> DualModel:
-        return machine.model(target, machine.solve(target, now, sweeps=FINAL_SWEEPS))
+    def finished() -> tuple[DualModel, Array]:
+        at = machine.solve(target, now, sweeps=FINAL_SWEEPS)
+        return machine.model(target, at), at.f
 
+    trial = None
+    if task.logistic:
+        places = machine.landmarks[: first.m]
+        trial = _trial_beside(first, places, without, now.f, task.held, target, finished)
+    outputs = mean_of(without) + now.f[task.held]
     landmarks = _in_order(task.X, machine.landmarks)
-    return Solution(landmarks, outputs, 1.0, on_all_rows, machine.noise, machine.constant)
+    return Solution(
+        landmarks,
+        outputs,
+        1.0,
+        lambda: finished()[0],
+        machine.noise,
+        machine.constant,
+        trial=trial,
+    )
 
 
 def _grown(task: Task, machine: BlockRidge, now: Descent) -> tuple[BlockRidge, Descent] | None:

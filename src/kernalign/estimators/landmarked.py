@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from kernalign._progress import Progress, current
 from kernalign._typing import Array, IntArray
-from kernalign.estimators.landmark_solutions import Task, pairs_fit, solved, solved_in_blocks
+from kernalign.estimators.landmark_solutions import Task, pairs_fit, solved
 from kernalign.estimators.left_out import LeftOut
 from kernalign.estimators.problem import Problem
 from kernalign.estimators.searched import TUNED_ROWS, HeldOut, Searched, flat, tuned_noise
@@ -59,11 +59,8 @@ def fit_landmarked(
     rows = problem.fetched(few)
     size = mean_size(kernel, rows.X, rows.target)
     log_noise = float(np.log(learner.noise_ if C is None else 1 / (C * size)))
-    task = Task(kernel, X, target, held, log_noise)
-    if number > MAX_LANDMARKS and not problem.remote:
-        found = solved_in_blocks(task, number)
-    else:
-        found = solved(task, number, grow=asked is None)
+    task = Task(kernel, X, target, held, log_noise, C is None and target.classes)
+    found = solved(task, number, grow=asked is None, many=number > MAX_LANDMARKS)
     landmarks, outputs = found.landmarks, flat(found.outputs)
     used = representatives(landmarks)
     weight = np.array([len(problem) / len(used)])
@@ -83,11 +80,13 @@ def fit_landmarked(
     progress.tick("machine", costs.machine)
     posterior = replace(posterior, weight=weight)
     model = replace(dual.on_rows(kernel, landmarks, problem.seen), index=None)
-    value = 1 / (float(np.exp(log_noise)) * size)
+    value = 1 / (float(np.exp(log_noise)) * size * found.less)
     parts = [HeldOut(held, outputs, deviations)]
     stable = stability(kernel, len(learner.rows_), [], X)
     left_out = LeftOut(held, outputs)
-    return Searched(learner, model, value, left_out, posterior, parts, stable, found.solver)
+    return Searched(
+        learner, model, value, left_out, posterior, parts, stable, found.solver, found.machine
+    )
 
 
 def mean_size(kernel: LearnedKernel, X: Array, target: Target) -> float:

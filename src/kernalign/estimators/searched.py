@@ -94,6 +94,7 @@ class Searched:
     held_out: list[HeldOut]
     stability: Stability
     solver: str = "exact"
+    machine: str = MACHINE
 
     def outputs_of_folds(self) -> LeftOut:
         """Like `left_out`, but from the folds that held out the rows."""
@@ -271,7 +272,7 @@ def searched_attributes(
     known = errors if nested else RowErrors.none(NOT_NESTED)
     record = {
         "learner": found.learner,
-        "machine": MACHINE,
+        "machine": found.machine,
         "alignment": found.learner.alignment_,
         "held_out_alignment": float("nan"),
         "rows": found.model.n_rows,
