@@ -80,6 +80,14 @@ def test_the_combination_is_the_naive_sum(other):
     np.testing.assert_allclose(KernelsOnRows(MIXED, X, other).combine(WEIGHTS), naive, rtol=1e-12)
 
 
+def test_weights_do_not_change_the_precision_of_the_product():
+    """In double precision, the product would take several times as long."""
+    kernel, weight = Gaussian().at(1.0), 0.3
+    narrow = X.astype(np.float32), Z.astype(np.float32)
+    K = KernelsOnRows([kernel], X, Z, np.float32).combine(np.array([weight]))
+    np.testing.assert_array_equal(K, kernel(*narrow) * np.float32(weight))
+
+
 @pytest.mark.parametrize("room", [None, np.empty((13, 9))], ids=["new", "given"])
 @pytest.mark.parametrize("other", [None, Z], ids=["itself", "others"])
 def test_a_tile_of_all_kernels_is_that_of_each(other, room):

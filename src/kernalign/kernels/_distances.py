@@ -46,7 +46,8 @@ class SquaredDistances:
             np.fill_diagonal(D, np.inf)
         share = CANCELLED[D.dtype]
         if not share:
-            np.maximum(D, 0.0, out=D)
+            # numpy clips with vector instructions, which its maximum with a number does not use.
+            np.clip(D, 0.0, np.inf, out=D)
         elif D.min(initial=np.inf) < share * (a2.max(initial=0.0) + b2.max(initial=0.0)):
             i, j = np.nonzero(share * np.add.outer(a2, b2) > D)
             D[i, j] = ((left[i, :-2] + 0.5 * right[j, :-2]) ** 2).sum(axis=1)

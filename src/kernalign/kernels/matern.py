@@ -92,7 +92,7 @@ class Matern(Radial):
     def _scaled(self, D: Array) -> Array:
         """u = sqrt(2 nu D)."""
         u = np.multiply(D, 2 * self.nu)
-        np.minimum(u, FARTHEST, out=u)
+        np.clip(u, 0.0, FARTHEST, out=u)
         return np.sqrt(u, out=u)
 
     def _polynomial(self, u: Array) -> Array:
