@@ -341,6 +341,37 @@ def test_tiles_are_parts_of_the_whole(case):
             np.testing.assert_allclose(out, part, rtol=1e-12, atol=1e-13)
 
 
+def check_values_to(p, X, Z):
+    values = p.family.values_to(p.sigma, Z)
+    for rows in (slice(0, 3), slice(3, len(X))):
+        out = np.full((len(X[rows]), len(Z)), np.nan, dtype=X.dtype)
+        np.testing.assert_array_equal(values(X[rows], out), p.family.gram(p.sigma, X[rows], Z))
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@every_case
+def test_values_to_given_rows_are_those_of_the_gram_matrix(case, precision):
+    p = problem(case)
+    check_values_to(p, p.X.astype(precision), p.Z.astype(precision))
+
+
+@pytest.mark.parametrize("precision", [np.float64, np.float32])
+@pytest.mark.parametrize("family", [Gaussian(), Matern(2.5), Laplacian(), RationalQuadratic()])
+def test_values_to_given_rows_at_any_distance(family, precision):
+    p = replace(problem(CASES[0]), family=family, sigma=np.ones(1 + len(family.untied_names)))
+    with np.errstate(over="ignore"):
+        X = (p.X * np.geomspace(1, 1e160, len(p.X))[:, None]).astype(precision)
+    check_values_to(p, X, p.Z.astype(precision))
+
+
+@scalar_cases
+def test_the_statistic_to_given_rows_is_that_of_all(case):
+    p = problem(case)
+    out = np.full((len(p.X), len(p.Z)), np.nan)
+    found = p.family.statistic_to(p.Z)(p.X, out)
+    np.testing.assert_array_equal(found, p.family.statistic(p.X, p.Z))
+
+
 @scalar_cases
 def test_semigroup_products_are_members(case):
     """kappa_sigma kappa_tau = kappa_rho with rho^-a = sigma^-a + tau^-a."""

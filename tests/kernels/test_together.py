@@ -1,6 +1,7 @@
 """Kernels of equal families share what a pair of rows tells them."""
 
 import copy
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from sklearn.base import clone
 from kernalign import ContinuousAlignment, DiscreteAlignment
 from kernalign.gram.stack import GramStack
 from kernalign.kernels import Gaussian, GramMatrix, Laplacian, LearnedKernel, Matern, Polynomial
-from kernalign.kernels._distances import SquaredDistances
+from kernalign.kernels._distances import SquaredDistances, SquaredDistancesTo
 from kernalign.kernels.power_of_sum import PowerOfSum
-from kernalign.kernels.together import KernelsOnRows, by_family
+from kernalign.kernels.together import Combination, KernelsOnRows, by_family
 from tests.kernels.families import CASES, problem
 
 RNG = np.random.default_rng(0)
@@ -83,9 +84,55 @@ def test_the_combination_is_the_naive_sum(other):
 def test_weights_do_not_change_the_precision_of_the_product():
     """In double precision, the product would take several times as long."""
     kernel, weight = Gaussian().at(1.0), 0.3
+    K = Combination([kernel], np.array([weight]), Z, np.float32)(X)
     narrow = X.astype(np.float32), Z.astype(np.float32)
-    K = KernelsOnRows([kernel], X, Z, np.float32).combine(np.array([weight]))
     np.testing.assert_array_equal(K, kernel(*narrow) * np.float32(weight))
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("given", [False, True], ids=["new", "given"])
+def test_the_combination_with_given_rows_is_the_naive_sum(precision, given):
+    values = Combination(MIXED, WEIGHTS, Z, precision)
+    for rows in (slice(0, 13), slice(13, 40)):
+        out = np.full((len(X[rows]), len(Z)), np.nan, precision) if given else None
+        found = values(X[rows], out)
+        assert found.dtype == precision
+        assert out is None or found is out
+        naive = sum(w * kernel(X[rows], Z) for w, kernel in zip(WEIGHTS, MIXED, strict=True))
+        rtol = 1e-12 if precision is np.float64 else 1e-4
+        np.testing.assert_allclose(found, naive, rtol=rtol)
+
+
+def test_what_the_given_rows_need_is_computed_once(monkeypatch):
+    """Of kernels that share distances, and of each other kernel."""
+    prepared, computed = [], []
+    prepare, compute = SquaredDistancesTo.__init__, SquaredDistancesTo.__call__
+    monkeypatch.setattr(
+        SquaredDistancesTo, "__init__", lambda *a: prepared.append(0) or prepare(*a)
+    )
+    monkeypatch.setattr(
+        SquaredDistancesTo, "__call__", lambda *a: computed.append(0) or compute(*a)
+    )
+    kernels = [*Gaussian().grid(0.1, 10, 20), Matern(2.5, ard=True).at([1.0, 2.0, 3.0])]
+    values = Combination(kernels, np.ones(21), Z)
+    for start in range(0, 40, 10):
+        values(X[start : start + 10])
+    assert (len(prepared), len(computed)) == (2, 8)
+
+
+def test_work_arrays_of_a_combination_are_a_few_blocks():
+    rng, m = np.random.default_rng(0), 2000
+    kernels = [*Gaussian().grid(1.0, 8.0, 5), *Matern(1.5).grid(1.0, 8.0, 5), Laplacian().at(2.0)]
+    values = Combination(kernels, np.ones(11), rng.normal(size=(m, 3)), np.float32)
+    rows = rng.normal(size=(600, 3))
+    values(rows)
+    tracemalloc.start()
+    values(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The sum, the shared distances and the values of one kernel in single precision; scipy's
+    # distances in double precision.
+    assert peak < 5.5 * 4 * 600 * m
 
 
 @pytest.mark.parametrize("room", [None, np.empty((13, 9))], ids=["new", "given"])
@@ -100,6 +147,7 @@ def test_a_tile_of_all_kernels_is_that_of_each(other, room):
 def test_no_kernel_and_no_weight_are_zero():
     assert not LearnedKernel([], np.zeros(0))(X, Z).any()
     assert not LearnedKernel(MIXED[:2], np.zeros(2))(X, Z).any()
+    assert not Combination(MIXED[:2], np.zeros(2), Z)(X).any()
 
 
 @pytest.mark.parametrize("copied", [False, True], ids=["one family", "clone"])

@@ -2,12 +2,19 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern
 from kernalign.machines import landmark_ridge
-from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge, Sample, precision_for
+from kernalign.machines.landmark_ridge import (
+    JITTER,
+    LandmarkRidge,
+    LandmarkValues,
+    Sample,
+    precision_for,
+)
 
 KERNELS = {
     "smooth": LearnedKernel([Gaussian(ard=True).at(*[2.0, 3.0, 5.0])], np.array([1.5])),
@@ -71,6 +78,25 @@ def test_compiled_loops_give_the_same_kernel_values(name, precision, monkeypatch
     by_numpy, by_loops = found
     assert (by_numpy != by_loops).any(), "otherwise the test compares numpy with itself"
     np.testing.assert_allclose(by_loops, by_numpy, rtol=10 * np.finfo(precision).eps)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("saved", [0.0, np.inf], ids=["numpy", "compiled"])
+def test_values_of_blocks_do_not_depend_on_threads_or_on_the_array(name, saved, monkeypatch):
+    monkeypatch.setattr(landmark_ridge, "ROWS", 37)
+    X = problem()[0]
+    values = LandmarkValues(KERNELS[name], X[::6], 0.1, np.float32, saved)
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append([block for _, block in values.blocks(X)])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+    of_rows, out = values.of_rows(X), np.full((37, 50), np.nan, dtype=np.float32)
+    assert of_rows(slice(0, 37), out) is out
+    np.testing.assert_array_equal(out, found[0][0])
+    whole = of_rows(slice(0, len(X)))
+    np.testing.assert_allclose(np.vstack(found[0]), whole, rtol=1e-5)
 
 
 def test_kernel_values_may_be_computed_anew():

@@ -8,7 +8,9 @@ from sklearn.svm import SVC
 
 from kernalign import Gaussian, LearnedKernel
 from kernalign.features import ExplicitMap, NystroemMap
+from kernalign.kernels._distances import SquaredDistancesTo
 from kernalign.machines import DualModel, Precomputed, SupportVectorClassifier
+from kernalign.machines import model as model_module
 from kernalign.machines.model import KernelValues, Seen, linear_model
 
 KERNEL = LearnedKernel(Gaussian().grid(0.7, 2.0, 2), np.array([0.4, 0.6]))
@@ -148,3 +150,18 @@ def test_a_model_is_shown_in_one_line():
     X, _, seen = problem()
     model = DualModel(np.ones(len(X)), 0.0).on_rows(KERNEL, X, seen)
     assert repr(model) == f"<KernelModel learned from 60 rows: {KERNEL!r}>"
+
+
+def test_a_prediction_prepares_its_rows_once_for_all_blocks(monkeypatch):
+    prepared = []
+    prepare = SquaredDistancesTo.__init__
+    monkeypatch.setattr(
+        SquaredDistancesTo, "__init__", lambda *a: prepared.append(0) or prepare(*a)
+    )
+    monkeypatch.setattr(model_module, "BLOCK", 60)
+    monkeypatch.setattr(model_module, "ROWS", 1)
+    X, _, seen = problem()
+    dual = np.random.default_rng(1).standard_normal(60)
+    found = DualModel(dual, 0.5).on_rows(KERNEL, X, seen).outputs(rows(20, seed=2))
+    assert len(prepared) == 1
+    np.testing.assert_allclose(found, KERNEL(rows(20, seed=2), X) @ dual + 0.5, atol=1e-12)

@@ -26,34 +26,69 @@ class SquaredDistances:
         # |a|^2 - 2a'b + |b|^2.
         shift = middle(X if Z is None else Z)
         self.with_itself = Z is None
-        # |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
         self.left = _scaled(X, shift, sigma)
         self.right = self.left.copy() if Z is None else _scaled(Z, shift, sigma)
-        lengths = (self.left[:, -2], self.right[:, -2])
-        self.huge = not all(float(length.max(initial=0.0)) < HUGE for length in lengths)
-        self.right[:, -2:] = self.right[:, :-3:-1].copy()
-        self.right[:, :-2] *= -2
+        self.huge = _huge(self.left) or _huge(self.right)
+        _turn(self.right)
 
     def __call__(self, rows: slice, columns: slice, out: Array | None = None) -> Array:
         """D of some rows and columns."""
         left, right = self.left[rows], self.right[columns]
         if self.huge:
             return _of_any_size(left[:, :-2], -0.5 * right[:, :-2], out)
-        D: Array = np.matmul(left, right.T, out=out)
-        a2, b2 = left[:, -2], right[:, -1]
-        same = self.with_itself and rows == columns
-        if same:
-            np.fill_diagonal(D, np.inf)
-        share = CANCELLED[D.dtype]
-        if not share:
-            # numpy clips with vector instructions, which its maximum with a number does not use.
-            np.clip(D, 0.0, np.inf, out=D)
-        elif D.min(initial=np.inf) < share * (a2.max(initial=0.0) + b2.max(initial=0.0)):
-            i, j = np.nonzero(share * np.add.outer(a2, b2) > D)
-            D[i, j] = ((left[i, :-2] + 0.5 * right[j, :-2]) ** 2).sum(axis=1)
-        if same:
-            np.fill_diagonal(D, 0)
-        return D
+        return _products(left, right, self.with_itself and rows == columns, out)
+
+
+class SquaredDistancesTo:
+    """|x_i - z_j|^2 / sigma^2 of any rows x and given rows z, of which the terms are computed once.
+
+    Both are in the same precision.
+    """
+
+    def __init__(self, sigma: Array, Z: Array):
+        self.sigma, self.shift = sigma, middle(Z)
+        self.right = _scaled(Z, self.shift, sigma)
+        self.huge = _huge(self.right)
+        _turn(self.right)
+
+    def __call__(self, X: Array, out: Array) -> Array:
+        """D of rows X and all rows z."""
+        left = _scaled(X, self.shift, self.sigma)
+        if self.huge or _huge(left):
+            return _of_any_size(left[:, :-2], -0.5 * self.right[:, :-2], out)
+        return _products(left, self.right, False, out)
+
+
+def _products(left: Array, right: Array, same: bool, out: Array | None) -> Array:
+    """D = |a|^2 - 2 a'b + |b|^2 as one product of rows (a, |a|^2, 1) and (-2b, 1, |b|^2).
+
+    same : whether a and b are the same rows.
+    """
+    D: Array = np.matmul(left, right.T, out=out)
+    a2, b2 = left[:, -2], right[:, -1]
+    if same:
+        np.fill_diagonal(D, np.inf)
+    share = CANCELLED[D.dtype]
+    if not share:
+        # numpy clips with vector instructions, which its maximum with a number does not use.
+        np.clip(D, 0.0, np.inf, out=D)
+    elif D.min(initial=np.inf) < share * (a2.max(initial=0.0) + b2.max(initial=0.0)):
+        i, j = np.nonzero(share * np.add.outer(a2, b2) > D)
+        D[i, j] = ((left[i, :-2] + 0.5 * right[j, :-2]) ** 2).sum(axis=1)
+    if same:
+        np.fill_diagonal(D, 0)
+    return D
+
+
+def _huge(rows: Array) -> bool:
+    """Whether the square of a row (a, |a|^2, 1) could overflow in a sum."""
+    return not float(rows[:, -2].max(initial=0.0)) < HUGE
+
+
+def _turn(rows: Array) -> None:
+    """From (b, |b|^2, 1) to (-2b, 1, |b|^2), in place."""
+    rows[:, -2:] = rows[:, :-3:-1].copy()
+    rows[:, :-2] *= -2
 
 
 def _of_any_size(A: Array, B: Array, out: Array | None) -> Array:

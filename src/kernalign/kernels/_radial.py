@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels._distances import SquaredDistances, middle
+from kernalign.kernels._distances import SquaredDistances, SquaredDistancesTo, middle
 from kernalign.kernels._scale import distance_range
-from kernalign.kernels.base import Family, FamilyMember, SearchSpace
+from kernalign.kernels.base import Family, FamilyMember, SearchSpace, ValuesTo
 from kernalign.kernels.structure import ScalarFamily, Tiles
 
 #: Step of log sigma in the scan of one bandwidth (eight steps per octave).
@@ -68,6 +68,8 @@ class Radial(ScalarFamily):
     metric: ClassVar[str] = "euclidean"
     #: (sigma, X, Z) -> `distances` of some rows of X and of Z, written to an array.
     number_tiles: ClassVar[Any] = SquaredDistances
+    #: (sigma, Z) -> `distances` of any rows and Z, written to an array.
+    numbers_to: ClassVar[Any] = SquaredDistancesTo
 
     def distance_tiles(self, sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
         """`distances` of some rows of X and of Z, written to an array."""
@@ -90,8 +92,20 @@ class Radial(ScalarFamily):
 
         return tile
 
+    def distances_to(self, sigma: Array, Z: Array) -> ValuesTo:
+        """`distances` of any rows and Z, written to an array."""
+        if self.codes is not None:
+            # Sums over codes are most of the cost: nothing is prepared.
+            return lambda X, out: self.distance_tiles(sigma, X, Z)(slice(None), slice(None), out)
+        of_numbers: ValuesTo = self.numbers_to(sigma, Z)
+        return of_numbers
+
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         return self.profile(self.distances(sigma, X, Z))
+
+    def values_to(self, sigma: Array, Z: Array) -> ValuesTo:
+        distances = self.distances_to(sigma, Z)
+        return lambda X, out: self.profile(distances(X, out))
 
     def diag(self, sigma: Array, X: Array) -> Array:
         return np.ones(len(X))
@@ -148,6 +162,9 @@ class Radial(ScalarFamily):
 
     def statistic_tiles(self, X: Array, Z: Array | None = None) -> Tiles:
         return self.distance_tiles(np.array([self.unit()]), X, Z)
+
+    def statistic_to(self, Z: Array) -> ValuesTo:
+        return self.distances_to(np.array([self.unit()]), Z)
 
     def from_statistic(self, statistic: Array, sigma: Array) -> Array:
         out = np.empty_like(statistic)

@@ -12,7 +12,7 @@ feature, so that a feature's relevance can be exactly zero).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -25,6 +25,9 @@ from kernalign.kernels.codes import CodeColumns
 from kernalign.kernels.units import Units
 from kernalign.rows import as_rows, columns_of
 from kernalign.tables import TableFeatures
+
+#: (X, out) -> a value for each row of X and each of other rows; in `out`, or in a new array.
+ValuesTo = Callable[[Array, Array], Array]
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,13 @@ class Family(BaseEstimator, ABC):
     @abstractmethod
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
         """K[i, j] = kappa_sigma(x_i, z_j); z = x if Z is None."""
+
+    def values_to(self, sigma: Array, Z: Array) -> ValuesTo:
+        """`gram` of any rows and Z, written to an array if that is possible.
+
+        What depends on Z only is computed once.
+        """
+        return lambda X, out: self.gram(sigma, X, Z)
 
     @abstractmethod
     def diag(self, sigma: Array, X: Array) -> Array:

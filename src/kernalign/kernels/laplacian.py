@@ -12,6 +12,7 @@ from kernalign._typing import Array
 from kernalign.kernels._decay import decay
 from kernalign.kernels._distances import FAR
 from kernalign.kernels._radial import Radial
+from kernalign.kernels.base import ValuesTo
 from kernalign.kernels.structure import Tiles
 
 #: Rows of the distances in one feature that are computed at a time: they stay in the cache.
@@ -35,31 +36,16 @@ class Laplacian(Radial):
     @staticmethod
     def number_tiles(sigma: Array, X: Array, Z: Array | None = None) -> Tiles:
         """D[i, j] = sum_k |x_ik - z_jk| / sigma_k."""
-        largest = min(FAR, float(np.finfo(X.dtype).max) / 1e6)
+        A = _scaled(sigma, X)
+        B = A if Z is None else _scaled(sigma, Z)
+        return lambda rows, columns, out: _cityblock(A[rows], B[columns], out)
 
-        def scaled(rows: Array) -> Array:
-            with np.errstate(over="ignore"):
-                return np.clip(rows / sigma.astype(X.dtype), -largest, largest)
-
-        A = scaled(X)
-        B = A if Z is None else scaled(Z)
-
-        def tile(rows: slice, columns: slice, out: Array) -> Array:
-            loops = loops_in_use()
-            if loops is not None and A.dtype == B.dtype == out.dtype and out.flags.c_contiguous:
-                loops.cityblock(
-                    np.ascontiguousarray(A[rows]), np.ascontiguousarray(B[columns].T), out
-                )
-                return out
-            # Single precision is rounded from double: scipy computes the sums in one pass over the
-            # pairs, numpy would need three passes for each feature.
-            if out.dtype == np.float64:
-                cdist(A[rows], B[columns], "cityblock", out=out)
-            else:
-                out[...] = cdist(A[rows], B[columns], "cityblock")
-            return out
-
-        return tile
+    @staticmethod
+    def numbers_to(sigma: Array, Z: Array) -> ValuesTo:
+        """The same of any rows and Z."""
+        B = _scaled(sigma, Z)
+        by_feature = np.ascontiguousarray(B.T)
+        return lambda X, out: _cityblock(_scaled(sigma, X), B, out, by_feature)
 
     def profile(self, D: Array) -> Array:
         return decay(D, out=D)
@@ -118,3 +104,29 @@ class Laplacian(Radial):
 
     def _z_of(self, ratio: float) -> float:
         return 1 / ratio
+
+
+def _scaled(sigma: Array, rows: Array) -> Array:
+    """Rows in units of sigma, limited so that sums do not overflow."""
+    largest = min(FAR, float(np.finfo(rows.dtype).max) / 1e6)
+    with np.errstate(over="ignore"):
+        return np.clip(rows / sigma.astype(rows.dtype), -largest, largest)
+
+
+def _cityblock(A: Array, B: Array, out: Array, by_feature: Array | None = None) -> Array:
+    """out[i, j] = sum_k |a_ik - b_jk|.
+
+    by_feature : B', contiguous, if it is known; compiled loops need it.
+    """
+    loops = loops_in_use()
+    if loops is not None and A.dtype == B.dtype == out.dtype and out.flags.c_contiguous:
+        B = np.ascontiguousarray(B.T) if by_feature is None else by_feature
+        loops.cityblock(np.ascontiguousarray(A), B, out)
+        return out
+    # Single precision is rounded from double: scipy computes the sums in one pass over the pairs,
+    # numpy would need three passes for each feature.
+    if out.dtype == np.float64:
+        cdist(A, B, "cityblock", out=out)
+    else:
+        out[...] = cdist(A, B, "cityblock")
+    return out

@@ -14,7 +14,7 @@ from kernalign._memory import too_small, working_memory
 from kernalign._threads import active_threads, map_rows
 from kernalign._typing import Array
 from kernalign.kernels.base import FamilyMember
-from kernalign.kernels.together import KernelsOnRows, seconds_saved
+from kernalign.kernels.together import Combination, KernelsOnRows, seconds_saved
 
 
 class LearnedKernel(Kernel):
@@ -55,14 +55,14 @@ class LearnedKernel(Kernel):
         most = rows_within_budget(len(columns))
         if len(X) <= most and len(X) * len(columns) <= BLOCK:
             return KernelsOnRows(self.kernels, X, Z).combine(self.weights)
-        on_rows = KernelsOnRows(self.kernels, X, columns)
+        values = Combination(self.kernels, self.weights, columns)
         K = np.empty((len(X), len(columns)))
 
         saved = seconds_saved(self.kernels, len(X) * len(columns))
 
         def block(rows: slice) -> None:
             with compiled(saved):
-                K[rows] = on_rows.combine(self.weights, rows)
+                values(X[rows], out=K[rows])
 
         size = max(1, min(most // active_threads(), BLOCK // max(len(columns), 1)))
         for _ in map_rows(block, len(X), size):

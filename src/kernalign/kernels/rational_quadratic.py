@@ -8,7 +8,7 @@ import numpy as np
 
 from kernalign._typing import Array
 from kernalign.kernels._radial import Radial
-from kernalign.kernels.base import Family, SearchSpace
+from kernalign.kernels.base import Family, SearchSpace, ValuesTo
 
 ALPHA_BOUNDS = (0.1, 30.0)
 ALPHA_SCAN = (0.3, 1.0, 5.0)
@@ -25,11 +25,11 @@ class RationalQuadratic(Radial):
     untied_names = ("alpha",)
 
     def gram(self, sigma: Array, X: Array, Z: Array | None = None) -> Array:
-        D = self.distances(sigma[:-1], X, Z)
-        D /= sigma[-1]
-        np.log1p(D, out=D)
-        D *= -sigma[-1]
-        return np.exp(D, out=D)
+        return _power(self.distances(sigma[:-1], X, Z), float(sigma[-1]))
+
+    def values_to(self, sigma: Array, Z: Array) -> ValuesTo:
+        distances, alpha = self.distances_to(sigma[:-1], Z), float(sigma[-1])
+        return lambda X, out: _power(distances(X, out), alpha)
 
     def gradient(self, sigma: Array, X: Array, Z: Array | None, W: Array, K: Array) -> Array:
         alpha = sigma[-1]
@@ -84,3 +84,11 @@ class RationalQuadratic(Radial):
         lower[-1], upper[-1] = np.log(ALPHA_BOUNDS)
         scan = np.clip(scan, lower, upper)
         return SearchSpace(lower, upper, scan, np.ones(d + 1), ordered=False)
+
+
+def _power(D: Array, alpha: float) -> Array:
+    """(1 + D / alpha)^-alpha, in place."""
+    D /= alpha
+    np.log1p(D, out=D)
+    D *= -alpha
+    return np.exp(D, out=D)

@@ -9,7 +9,7 @@ from typing import TypeGuard
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels.base import Family
+from kernalign.kernels.base import Family, ValuesTo
 
 #: (rows, columns, out) -> out: a value for each pair of a row and a column.
 Tiles = Callable[[slice, slice, Array], Array]
@@ -62,6 +62,10 @@ class ScalarFamily(Family):
             return out
 
         return tile
+
+    def statistic_to(self, Z: Array) -> ValuesTo:
+        """`statistic` of any rows and Z. What depends on Z only is computed once."""
+        return lambda X, out: self.statistic(X, Z)
 
     def from_statistic_into(self, out: Array, statistic: Array, sigma: Array) -> None:
         """`from_statistic`, written to `out`."""

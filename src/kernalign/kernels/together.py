@@ -6,14 +6,15 @@ product. Kernels of equal families share it, even if the family objects differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kernalign._typing import Array
-from kernalign.kernels.base import FamilyMember
-from kernalign.kernels.structure import is_scalar
+from kernalign.kernels.base import Family, FamilyMember
+from kernalign.kernels.structure import ScalarFamily, is_scalar
 
 
 def by_family(kernels: Sequence[FamilyMember]) -> list[list[int]]:
@@ -53,20 +54,11 @@ def seconds_saved(kernels: Sequence[FamilyMember], pairs: float) -> float:
 
 
 class KernelsOnRows:
-    """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself if Z is None).
+    """kappa_t(x_i, z_j) of kernels t = 1..m on rows of X and of Z (of X itself if Z is None)."""
 
-    precision : of the computation in families that support it; other results are rounded to it.
-    """
-
-    def __init__(
-        self,
-        kernels: Sequence[FamilyMember],
-        X: Array,
-        Z: Array | None = None,
-        precision: Any = np.float64,
-    ):
+    def __init__(self, kernels: Sequence[FamilyMember], X: Array, Z: Array | None = None):
         self.shape = len(X), len(X if Z is None else Z)
-        self._groups = [_Group(kernels, group, X, Z, precision) for group in by_family(kernels)]
+        self._groups = [_Group(kernels, group, X, Z) for group in by_family(kernels)]
 
     def fill(self, stack: Array, rows: slice, columns: slice, room: Array | None = None) -> None:
         """Write the Gram blocks of all kernels on one tile to `stack`, (m, rows, columns).
@@ -81,28 +73,98 @@ class KernelsOnRows:
                 if block is not out:
                     out[...] = block
 
-    def combine(self, weights: Array, rows: slice | None = None) -> Array:
-        """sum_t weights_t kappa_t of all rows, or of some, against all columns."""
+    def combine(self, weights: Array) -> Array:
+        """sum_t weights_t kappa_t of all rows and columns."""
         total: Array | None = None
         room: Array | None = None
-        rows = slice(0, self.shape[0]) if rows is None else rows
-        everything = rows, slice(0, self.shape[1])
+        everything = slice(0, self.shape[0]), slice(0, self.shape[1])
         for group in self._groups:
             used = [(i, sigma) for i, sigma in group.members if weights[i] != 0]
             # A single kernel computes its statistic in its own units.
             statistic = group.statistic(*everything) if len(used) > 1 else None
             for i, sigma in used:
                 block = group.evaluate(sigma, *everything, statistic, room)
-                # As a Python number: numpy would compute single precision times a scalar of its
-                # own in double precision, seven times as slowly.
-                block *= float(weights[i])
+                block *= weights[i]
                 if total is None:
                     total = block
                 else:
                     total += block
                     room = block
-        shape = rows.stop - rows.start, self.shape[1]
-        return np.zeros(shape) if total is None else total
+        return np.zeros(self.shape) if total is None else total
+
+
+class Combination:
+    """sum_t weights_t kappa_t(x_i, z_j) of any rows x and given rows z.
+
+    What depends on z only is computed once, not for each block of rows.
+    precision : of the computation in families that support it, and of the result.
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[FamilyMember],
+        weights: Array,
+        Z: Array,
+        precision: Any = np.float64,
+    ):
+        self._columns, self._precision = len(Z), precision
+        self._groups: list[tuple[Family, list[float], _Functions]] = []
+        used = [i for i in range(len(kernels)) if weights[i] != 0]
+        for group in by_family([kernels[i] for i in used]):
+            members = [used[i] for i in group]
+            family, sigmas = kernels[members[0]].family, [kernels[i].sigma for i in members]
+            functions = _functions(family, sigmas, family.select(Z).astype(precision, copy=False))
+            # As Python numbers: numpy would compute single precision times a scalar of its own in
+            # double precision, seven times as slowly.
+            self._groups.append((family, [float(weights[i]) for i in members], functions))
+
+    def __call__(self, X: Array, out: Array | None = None) -> Array:
+        """The sum for these rows, in `out` if it is given."""
+        total = np.empty((len(X), self._columns), self._precision) if out is None else out
+        if not self._groups:
+            total[...] = 0.0
+        # One work array for all kernels but the first, whose values are written to the sum.
+        room = total
+        for place, (weight, values) in enumerate(self._terms(X)):
+            if place == 0:
+                np.multiply(values(total), weight, out=total)
+                continue
+            room = np.empty_like(total) if place == 1 else room
+            block = values(room)
+            block *= weight
+            total += block
+        return total
+
+    def _terms(self, X: Array) -> Iterator[tuple[float, _Values]]:
+        for family, weights, functions in self._groups:
+            own = family.select(X).astype(self._precision, copy=False)
+            yield from zip(weights, functions(own), strict=True)
+
+
+#: out -> kernel values, in `out` if that is possible, otherwise in a new array.
+_Values = Callable[[Array], Array]
+#: X -> such a function for each kernel of a family.
+_Functions = Callable[[Array], Iterable[_Values]]
+
+
+def _functions(family: Family, sigmas: Sequence[Array], Z: Array) -> _Functions:
+    """Functions for the values of kernels of one family, which share their statistic."""
+    # A single kernel computes its statistic in its own units.
+    if not is_scalar(family) or len(sigmas) == 1:
+        to = [family.values_to(sigma, Z) for sigma in sigmas]
+        return lambda X: [partial(values, X) for values in to]
+    scalar, statistic_to = family, family.statistic_to(Z)
+
+    def of_rows(X: Array) -> list[_Values]:
+        statistic = statistic_to(X, np.empty((len(X), len(Z)), dtype=X.dtype))
+        return [partial(_from_statistic, scalar, statistic, sigma) for sigma in sigmas]
+
+    return of_rows
+
+
+def _from_statistic(family: ScalarFamily, statistic: Array, sigma: Array, out: Array) -> Array:
+    family.from_statistic_into(out, statistic, sigma)
+    return out
 
 
 class _Group:
@@ -114,12 +176,11 @@ class _Group:
         positions: list[int],
         X: Array,
         Z: Array | None,
-        precision: Any,
     ):
         self.members = [(i, kernels[i].sigma) for i in positions]
         self.family = family = kernels[positions[0]].family
-        self.X = family.select(X).astype(precision, copy=False)
-        self.Z = None if Z is None else family.select(Z).astype(precision, copy=False)
+        self.X = family.select(X).astype(float, copy=False)
+        self.Z = None if Z is None else family.select(Z).astype(float, copy=False)
         self._tiles = family.statistic_tiles(self.X, self.Z) if is_scalar(family) else None
 
     def statistic(self, rows: slice, columns: slice, room: Array | None = None) -> Array | None:

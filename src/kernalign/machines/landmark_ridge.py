@@ -29,7 +29,7 @@ from kernalign.criteria.evidence import mirror
 from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
-from kernalign.kernels.together import KernelsOnRows, seconds_saved
+from kernalign.kernels.together import Combination, seconds_saved
 from kernalign.machines.model import DualModel
 from kernalign.rows import RowSums, as_rows, mapped, taken
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
@@ -54,6 +54,8 @@ VALUE_ROWS = 2048
 #: (values, columns) -> array: a function of kernel values of some rows. Sums over rows are of it,
 #: or of the product of these values with it.
 OfValues = Callable[..., Array]
+#: (rows, array to write to or None) -> kernel values of these rows.
+OfRows = Callable[..., Array]
 
 
 def precision_for(log_noise: float, classes: bool = False) -> Any:
@@ -104,7 +106,7 @@ class LandmarkRidge:
         values = self._values.of_rows(self.X)
 
         def block(rows: slice) -> None:
-            kept[rows] = values(rows)
+            values(rows, kept[rows])
 
         map_beside(self._precondition, block, list(gen_batches(self.n, VALUE_ROWS)))
         self._kept = kept
@@ -317,15 +319,17 @@ class LandmarkValues:
 
         return map_rows(block, len(X), ROWS)
 
-    def of_rows(self, X: Array) -> Callable[[slice], Array]:
-        """A function from some rows of X to their values."""
-        on_rows = KernelsOnRows(self.kernel.kernels, X, self.landmarks, self.precision)
+    def of_rows(self, X: Array) -> OfRows:
+        """A function from some rows of X to their values, which are written to an array if one is
+        given."""
+        kernel, constant = self.kernel, float(self.constant)
+        combined = Combination(kernel.kernels, kernel.weights, self.landmarks, self.precision)
 
-        def values(rows: slice) -> Array:
+        def values(rows: slice, out: Array | None = None) -> Array:
             with compiled(self.saved):
-                found = on_rows.combine(self.kernel.weights, rows)
-            found += self.constant
-            return found.astype(self.precision, copy=False)
+                found = combined(X[rows], out)
+            found += constant
+            return found
 
         return values
 

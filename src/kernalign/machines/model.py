@@ -7,8 +7,8 @@ kernel and the training rows it is a `Model`, a function of rows.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +19,7 @@ from kernalign._typing import Array, IntArray
 from kernalign.features.base import FeatureMap
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.learned import rows_within_budget
-from kernalign.kernels.together import KernelsOnRows, seconds_saved
+from kernalign.kernels.together import Combination, seconds_saved
 from kernalign.rows import as_rows, taken
 
 #: Kernel values of a block of rows, and minimum rows of a block, if the memory limit allows it.
@@ -137,8 +137,8 @@ class Model(ABC):
         """Number of kernel values, or features, per row."""
 
     @abstractmethod
-    def block(self, X: Array, rows: slice) -> Array:
-        """f of some rows of X."""
+    def of_rows(self, X: Array) -> Callable[[slice], Array]:
+        """A function from some rows of X to f of these rows."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} learned from {self.n_rows} rows: {self.kernel!r}>"
@@ -157,11 +157,8 @@ class Model(ABC):
         most = rows_within_budget(self.columns) // active_threads()
         size = max(1, min(max(ROWS, BLOCK // max(self.columns, 1)), most))
         if len(X) <= size:
-            return self.block(X, slice(0, len(X)))
-        parts: list[Array] = []
-        for _, part in map_rows(partial(self.block, X), len(X), size):
-            parts.append(part)
-        return np.concatenate(parts)
+            return self.of_rows(X)(slice(0, len(X)))
+        return np.concatenate([part for _, part in map_rows(self.of_rows(X), len(X), size)])
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,14 +190,20 @@ class RowsModel(Model):
     def from_gram(self, K: Array) -> Array:
         """f of the rows of K = k(X, rows)."""
 
-    def block(self, X: Array, rows: slice) -> Array:
+    def of_rows(self, X: Array) -> Callable[[slice], Array]:
         if not len(self.rows):
             # A machine without support vectors is a constant.
-            return self.from_gram(np.zeros((len(X[rows]), 0)))
+            return lambda rows: self.from_gram(np.zeros((len(X[rows]), 0)))
         kernels = self.kernel.kernels
-        with compiled(seconds_saved(kernels, len(X) * len(self.rows))):
-            K = KernelsOnRows(kernels, X[rows], self.rows).combine(self.kernel.weights)
-        return self.from_gram(K)
+        values = Combination(kernels, self.kernel.weights, self.rows)
+        saved = seconds_saved(kernels, len(X) * len(self.rows))
+
+        def block(rows: slice) -> Array:
+            with compiled(saved):
+                K = values(X[rows])
+            return self.from_gram(K)
+
+        return block
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,8 +270,8 @@ class FeatureModel(Model):
     def columns(self) -> int:
         return self.features.n_features
 
-    def block(self, X: Array, rows: slice) -> Array:
-        return self.features.raw(X[rows]) @ self.coefficients + self.intercept
+    def of_rows(self, X: Array) -> Callable[[slice], Array]:
+        return lambda rows: self.features.raw(X[rows]) @ self.coefficients + self.intercept
 
 
 #: For a model that exists only during the fit.
