@@ -12,6 +12,7 @@ from kernalign.machines.tuned_ridge import (
     MOST_STEPS,
     SAME_SCORE,
     class_score,
+    noise_up_the_evidence,
     ridge_at,
     solved_ridge,
     tuned_ridge,
@@ -131,3 +132,15 @@ def test_labels_of_noise_leak_nothing_through_the_mean():
         found = ridge_at(K, class_target(codes, 2, np.ones(40)), np.log(0.1))
         right.append(((found.left_out[:, 0] > 0) == codes).mean())
     assert 0.4 < np.mean(right) < 0.6
+
+
+def test_the_noise_goes_up_while_the_evidence_rises():
+    K, Y = problem(150)
+    target = Target(Y, np.ones(150))
+    grid = -9 + np.log(FACTOR) * np.arange(9)
+    evidence = [ridge_at(K.copy(), target, log_noise).evidence for log_noise in grid]
+    best = grid[int(np.argmax(evidence))]
+    assert grid[0] < best < grid[-1]
+    assert noise_up_the_evidence(K, target, grid[0]) == pytest.approx(best)
+    # It is never lowered.
+    assert noise_up_the_evidence(K, target, grid[-1]) == grid[-1]

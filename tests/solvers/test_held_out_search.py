@@ -121,3 +121,17 @@ def test_expensive_families_are_not_added(monkeypatch):
     monkeypatch.setitem(held_out_search.MOST_NUMBERS, "absolute", 10.0)
     found = optimised(half, whole, PATH[0], PATH, Effort())
     assert Laplacian not in {type(term.family) for term in found.terms}
+
+
+def test_the_noise_is_raised_while_the_error_hardly_rises():
+    """Ten landmarks do not need it, but all rows as landmarks do."""
+    rows = rows_of(smooth, 1200, 3, noise=0.5)
+    rows = CrossedRows(rows.X, Target(rows.Y, rows.w), 10, float)
+    k = replace(PATH[0].kernel, log_noise=-12.0)
+    found = held_out_search.with_more_noise(rows, k, 0.0, Effort())
+    assert -6 < found.log_noise <= 0
+    limit = 0.5 * held_out_search.MIN_GAIN * (rows.n - rows.m)
+    assert value(rows, found) < value(rows, k) + limit
+    next_one = replace(found, log_noise=found.log_noise + np.log(4))
+    assert value(rows, next_one) > value(rows, k) + limit or next_one.log_noise > 0
+    assert held_out_search.with_more_noise(rows, k, -9.0, Effort()).log_noise <= -9

@@ -41,8 +41,8 @@ from kernalign.rows import as_rows
 #: of these numbers, relative to the first residual.
 KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
 #: Limit for kernel values of all pairs of rows, and the smallest noise, in units of the kernel, for
-#: which they are used: with less noise, conjugate gradients on them converge slowly.
-PAIR_BYTES, MIN_PAIR_NOISE = 1.2e9, 1e-4
+#: them: with less noise, conjugate gradients converge slowly.
+PAIR_BYTES, MIN_PAIR_NOISE = 1.2e9, 2e-3
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.
 BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
@@ -65,7 +65,7 @@ LOGISTIC = "logistic regression"
 class Task:
     """A learned kernel with its noise, the rows, and positions of the hold-out set.
 
-    logistic : whether logistic regression is tried.
+    free : whether the noise and the loss may change, since the user has not given C.
     """
 
     kernel: LearnedKernel
@@ -73,7 +73,12 @@ class Task:
     target: Target
     held: IntArray
     log_noise: float
-    logistic: bool = False
+    free: bool = False
+
+    @property
+    def logistic(self) -> bool:
+        """Whether logistic regression is tried."""
+        return self.free and self.target.classes
 
     @property
     def precision(self) -> Any:
@@ -107,7 +112,7 @@ class Solution:
     noise, constant : in units of the kernel.
     solver : "cg" if all rows are landmarks.
     trial : Newton steps of logistic regression from this machine.
-    machine : its name; less : share of the noise of the task that it has.
+    machine : its name; noise_factor : its noise, relative to that of the task.
     """
 
     landmarks: Array
@@ -119,7 +124,7 @@ class Solution:
     solver: str = "nystroem"
     trial: Trial | None = None
     machine: str = MACHINE
-    less: float = 1.0
+    noise_factor: float = 1.0
 
 
 def solved(task: Task, number: int, *, grow: bool, many: bool) -> Solution:
@@ -138,23 +143,37 @@ def solved(task: Task, number: int, *, grow: bool, many: bool) -> Solution:
     found = replace(found, trial=None)
     if better is None:
         return found
-    on_all_rows, less = better.on_all_rows, better.share
     return replace(
-        found, outputs=better.outputs, on_all_rows=on_all_rows, machine=LOGISTIC, less=less
+        found,
+        outputs=better.outputs,
+        on_all_rows=better.on_all_rows,
+        machine=LOGISTIC,
+        noise_factor=found.noise_factor * better.share,
     )
 
 
 def solved_together(task: Task, number: int, *, grow: bool) -> Solution:
     """The machine on all rows if their pairs fit, otherwise on a block of landmarks.
 
+    If there is too little noise for all rows, both are solved, that on all rows with more noise.
+
     grow : whether the number of landmarks may change: all rows, or further blocks while they lower
         the error.
     """
-    kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
-    if grow and task.log_noise >= np.log(MIN_PAIR_NOISE) and pairs_fit(n, task.precision):
+    exact = None
+    if grow and pairs_fit(len(task.X), task.precision):
         exact = solved_on_all_rows(task)
-        if exact is not None:
-            return exact
+    if exact is not None and exact.noise_factor == 1:
+        return exact
+    found = solved_on_landmarks(task, number, grow=grow)
+    if exact is not None and task.error(exact.outputs) < task.error(found.outputs):
+        return exact
+    return found
+
+
+def solved_on_landmarks(task: Task, number: int, *, grow: bool) -> Solution:
+    """The machine on a block of landmarks, or on more of them if `grow` and they help."""
+    kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
     places, landmarks = _landmarks(task, number)
     first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
     noise, precision = task.log_noise, task.precision
@@ -198,7 +217,10 @@ def solved_together(task: Task, number: int, *, grow: bool) -> Solution:
 
 def solved_on_all_rows(task: Task) -> Solution | None:
     """The machine with all rows as landmarks, in random order; None if it does not converge."""
-    task = replace(task, target=task.target.rows(np.arange(len(task.X))))
+    least = float(np.log(MIN_PAIR_NOISE)) if task.free else task.log_noise
+    log_noise = max(task.log_noise, least)
+    factor = float(np.exp(log_noise - task.log_noise))
+    task = replace(task, log_noise=log_noise, target=task.target.rows(np.arange(len(task.X))))
     order = stratified_order(task.target, generator(4))
     if task.logistic:
         # The first rows are landmarks, which the hold-out set must not be among.
@@ -234,7 +256,17 @@ def solved_on_all_rows(task: Task) -> Solution | None:
             first, np.arange(m), without, outputs, held, target, outputs_on_all_rows
         )
     outputs = mean_of(without) + outputs[held]
-    return Solution(X, outputs, 1.0, finish, machine.noise, machine.constant, "cg", trial)
+    return Solution(
+        X,
+        outputs,
+        1.0,
+        finish,
+        machine.noise,
+        machine.constant,
+        "cg",
+        trial,
+        noise_factor=factor,
+    )
 
 
 def _trial_beside(

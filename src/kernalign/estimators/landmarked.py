@@ -59,7 +59,7 @@ def fit_landmarked(
     rows = problem.fetched(few)
     size = mean_size(kernel, rows.X, rows.target)
     log_noise = float(np.log(learner.noise_ if C is None else 1 / (C * size)))
-    task = Task(kernel, X, target, held, log_noise, C is None and target.classes)
+    task = Task(kernel, X, target, held, log_noise, C is None)
     found = solved(task, number, grow=asked is None, many=number > MAX_LANDMARKS)
     landmarks, outputs = found.landmarks, flat(found.outputs)
     used = representatives(landmarks)
@@ -69,7 +69,8 @@ def fit_landmarked(
     if not target.classes and outputs.ndim == 1:
         # Deviations are those of the evidence: the machine may have less noise than the rows.
         tuned, _ = tuned_noise(learner, rows, C)
-        posterior = replace(posterior, noise=found.noise * np.exp(tuned.log_noise - log_noise))
+        noise = found.noise / found.noise_factor * float(np.exp(tuned.log_noise - log_noise))
+        posterior = replace(posterior, noise=noise)
         unscaled = posterior.on_rows(kernel, used)(as_rows(X).take(held))
         missed = taken(problem.y, held) - outputs
         scale = float(np.mean(missed**2) / np.mean(unscaled**2))
@@ -80,7 +81,7 @@ def fit_landmarked(
     progress.tick("machine", costs.machine)
     posterior = replace(posterior, weight=weight)
     model = replace(dual.on_rows(kernel, landmarks, problem.seen), index=None)
-    value = 1 / (float(np.exp(log_noise)) * size * found.less)
+    value = 1 / (float(np.exp(log_noise)) * size * found.noise_factor)
     parts = [HeldOut(held, outputs, deviations)]
     stable = stability(kernel, len(learner.rows_), [], X)
     left_out = LeftOut(held, outputs)

@@ -22,7 +22,7 @@ from kernalign.kernels.units import Units
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.unit_scan import MORE, Sample, scanned
 from kernalign.machines.landmark_ridge import precision_for
-from kernalign.machines.tuned_ridge import class_score, ridge_at
+from kernalign.machines.tuned_ridge import class_score, noise_up_the_evidence, ridge_at
 from kernalign.rows import as_rows
 from kernalign.solvers.family_search import (
     GROUPS,
@@ -35,7 +35,7 @@ from kernalign.solvers.family_search import (
     search,
     simplest_enough,
 )
-from kernalign.solvers.held_out_search import affordable_share, optimised
+from kernalign.solvers.held_out_search import affordable_share, optimised, with_more_noise
 from kernalign.tables import TableFeatures
 
 #: Maximum size of an array of features times pairs, which limits the rows of a search with many
@@ -286,13 +286,12 @@ def _on_many_rows(
     whole, m = sample.rows(int(share * n)), int(share * m)
     half = sample.among(whole, len(whole) // 2)
     precision = precision_for(chosen.kernel.log_noise, sample.target.classes)
-    kernel = optimised(
-        sample.crossed(units, half, m // 2, precision),
-        sample.crossed(units, whole, m, precision),
-        chosen,
-        path,
-        effort,
-    )
+    rows = sample.crossed(units, whole, m, precision)
+    kernel = optimised(sample.crossed(units, half, m // 2, precision), rows, chosen, path, effort)
+    if not sample.target.classes:
+        K = kernel.in_units(units)(sample.X[judge])
+        most = noise_up_the_evidence(K, sample.target.rows(judge), kernel.log_noise)
+        kernel = with_more_noise(rows, kernel, most, effort)
     evidence, _ = _judged(kernel, units, sample.X[judge], sample.target.rows(judge), effort)
     return Found(kernel, evidence, chosen.stage), whole
 

@@ -26,6 +26,8 @@ MOST_NUMBERS = {"absolute": 6e8, "bump": 3e8}
 #: Maximum number of steps on half of the rows, with a further kernel before and after it has gained
 #: enough, and on all of the rows.
 HALF_STEPS, RACE_STEPS, GROWN_STEPS, WHOLE_STEPS = 15, 5, 10, 8
+#: Factor between values of the noise, and the share by which less noise must lower the error.
+NOISE_FACTOR, MIN_GAIN = 4.0, 0.005
 
 
 def optimised(
@@ -40,6 +42,24 @@ def optimised(
     candidates = [term for term in _candidates(path, half.d) if _affordable(term, half)]
     best = _grown(half, best, value, candidates, effort)
     return _minimised(whole, best, WHOLE_STEPS, effort)[0]
+
+
+def with_more_noise(rows: CrossedRows, k: KernelSum, most: float, effort: Effort) -> KernelSum:
+    """The same kernel with more noise, as long as that hardly raises the error.
+
+    A few landmarks need no noise to smooth the labels. With more of them, a machine would follow
+    the noise of the labels.
+
+    most : log noise up to which it is raised.
+    """
+    criterion = _criterion(rows, k, effort)
+    limit = criterion.value(k) + 0.5 * criterion.held * MIN_GAIN
+    while (more := k.log_noise + float(np.log(NOISE_FACTOR))) <= most:
+        raised = replace(k, log_noise=more)
+        if criterion.value(raised) > limit:
+            break
+        k = raised
+    return k
 
 
 def affordable_share(k: KernelSum, numbers: float) -> float:
