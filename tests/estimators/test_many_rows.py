@@ -15,6 +15,7 @@ from kernalign.estimators import base, landmark_solutions, landmarked
 from kernalign.gram import Target
 from kernalign.learners import kernel_search
 from kernalign.machines import posterior, stored_ridge
+from kernalign.machines.landmark_ridge import LandmarkRidge
 from kernalign.machines.stored_ridge import StoredRidge
 
 
@@ -309,4 +310,21 @@ def test_little_noise_of_classes_is_solved():
     """In single precision, conjugate gradients diverged, and predictions were random."""
     X, y = make_moons(5001, noise=0.1, random_state=0)
     model = KernelClassifier(KernelSearch(effort="quick"), C=1e5, n_components=300).fit(X, y)
+    assert model.score(X, y) > 0.98
+
+
+def test_double_precision_if_single_diverges(few_are_many, monkeypatch):
+    monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float32)
+    X, y = make_moons(1200, noise=0.1, random_state=0)
+    found, solve = [], LandmarkRidge.solve
+
+    def noted(self, *given, **more):
+        model = solve(self, *given, **more)
+        found.append((self.precision, self.converged))
+        return model
+
+    monkeypatch.setattr(LandmarkRidge, "solve", noted)
+    model = KernelClassifier(C=1e7).fit(X, y)
+    assert found[0] == (np.float32, False)
+    assert all(one == (np.float64, True) for one in found[1:])
     assert model.score(X, y) > 0.98

@@ -47,3 +47,17 @@ def test_tells_that_it_stopped_early_and_takes_columns_of_zeros(problem):
     assert not converged
     assert (b[:, 1] == 0).all()
     assert np.isfinite(b).all()
+
+
+def test_stops_where_rounding_errors_make_the_residual_grow():
+    """As for a system that is not symmetric: without the limit, the numbers overflow."""
+    rng, calls = np.random.default_rng(0), []
+    G = rng.normal(size=(30, 30))
+    A = np.eye(30) + 5 * (G - G.T)
+    right = rng.normal(size=(30, 1))
+    found, converged = conjugate_gradients(
+        lambda b: calls.append(1) or A @ b, right, np.array([1e-9]), 5000
+    )
+    assert not converged
+    assert np.isfinite(found).all()
+    assert len(calls) < 5000

@@ -66,6 +66,7 @@ class Task:
     """A learned kernel with its noise, the rows, and positions of the hold-out set.
 
     free : whether the noise and the loss may change, since the user has not given C.
+    double : whether single precision failed.
     """
 
     kernel: LearnedKernel
@@ -74,6 +75,7 @@ class Task:
     held: IntArray
     log_noise: float
     free: bool = False
+    double: bool = False
 
     @property
     def logistic(self) -> bool:
@@ -83,7 +85,7 @@ class Task:
     @property
     def precision(self) -> Any:
         """The precision of kernel values."""
-        return precision_for(self.log_noise, self.target.classes)
+        return np.float64 if self.double else precision_for(self.log_noise, self.target.classes)
 
     @cached_property
     def without(self) -> Target:
@@ -182,6 +184,10 @@ def solved_on_landmarks(task: Task, number: int, *, grow: bool) -> Solution:
     landmarks_in_units = converted(kernel, landmarks, precision)[1]
     part = LandmarkRidge(in_units, landmarks_in_units, rows_in_units, noise, precision=precision)
     dual = part.solve(task.without_held(first))
+    if not part.converged and precision != np.float64:
+        # Kernels of low rank, as of a few columns with a linear part, need it at little noise.
+        del part
+        return solved_on_landmarks(replace(task, double=True), number, grow=grow)
     without, held = task.without_held(first), np.searchsorted(first, task.held)
     start = Start.of(dual, part.constant)
     if len(first) == n:

@@ -73,7 +73,10 @@ class LandmarkRidge:
         recomputed in each step.
     h : the mean diagonal, if it is not that of these landmarks.
     precision : of kernel values, if it is not that for numbers with this noise.
+    converged : whether the last solution's residual is small enough.
     """
+
+    converged = False
 
     def __init__(
         self,
@@ -150,8 +153,8 @@ class LandmarkRidge:
             inverse = None if sample is None else partial(self._solved_on, sample)
             most = ITERATIONS if sample is None else PASSES
             system = partial(self._system, self, w)
-            b += conjugate_gradients(system, residual, wanted, most, inverse)[0]
-            a = self._coefficients(b)[1].astype(float)
+            change, self.converged = conjugate_gradients(system, residual, wanted, most, inverse)
+            a = self._coefficients(b + change)[1].astype(float)
         return DualModel(a, mean + self.constant * a.sum(axis=0))
 
     def step(

@@ -8,6 +8,10 @@ import numpy as np
 
 from kernalign._typing import Array
 
+#: A residual this many times as large as the first one does not become small again: rounding errors
+#: have made the system indefinite.
+DIVERGED = 1e6
+
 
 def conjugate_gradients(
     system: Callable[[Array], Array],
@@ -25,8 +29,10 @@ def conjugate_gradients(
     b, step = np.zeros_like(right), np.zeros_like(right)
     residual = before = right
     size = np.zeros_like(wanted)
+    largest = DIVERGED * norms(right)
     for _ in range(most):
-        if (norms(residual) <= wanted).all():
+        left = norms(residual)
+        if (left <= wanted).all() or (left > largest).any():
             break
         nearly = residual if inverse is None else inverse(residual)
         step = nearly + ratio((nearly * (residual - before)).sum(axis=0), size) * step
