@@ -19,7 +19,7 @@ from kernalign.estimators.hinge import features_fit
 from kernalign.estimators.linear import can_load
 from kernalign.gram import sampling
 from kernalign.learners import kernel_search
-from kernalign.machines import landmark_ridge, squared_hinge
+from kernalign.machines import landmark_logistic, landmark_ridge, squared_hinge
 from kernalign.rows import input as rows_input
 
 ONE = ContinuousAlignment(max_iter=2)
@@ -113,6 +113,7 @@ def few_are_many(monkeypatch):
     """The default fit of 400 rows is that of many; samples are drawn from a part of the rows."""
     monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float64)
     monkeypatch.setattr(landmark_solutions, "FINAL_TOL", 1e-11)
+    monkeypatch.setattr(landmark_logistic, "STOP", (1e-11, 500))
     monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 50 * 150)
     monkeypatch.setattr(landmark_ridge, "PASSES", 200)
     monkeypatch.setattr(base, "can_load", lambda *_: False)
