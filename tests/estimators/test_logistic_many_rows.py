@@ -11,7 +11,7 @@ from kernalign.estimators import base, landmark_solutions, landmarked, logistic_
 from kernalign.estimators.logistic_solutions import class_losses, clearly_lower
 from kernalign.gram import Target
 from kernalign.learners import kernel_search
-from kernalign.machines import posterior
+from kernalign.machines import landmark_logistic, posterior
 from kernalign.report import report_html
 
 LOGISTIC = "logistic regression"
@@ -102,6 +102,9 @@ def test_a_given_c_is_that_of_ridge_regression(monkeypatch):
 
 def test_rows_on_a_cluster_have_the_same_machine(monkeypatch):
     recomputed(monkeypatch)
+    monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float64)
+    monkeypatch.setattr(landmark_solutions, "FINAL_TOL", 1e-11)
+    monkeypatch.setattr(landmark_logistic, "STOP", (1e-11, 500))
     X, y = rare(N)
     here = KernelClassifier().fit(X, y)
     assert machine_of(here) == LOGISTIC

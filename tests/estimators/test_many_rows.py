@@ -13,6 +13,7 @@ from kernalign import KernelClassifier, KernelRegressor, KernelSearch
 from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.estimators import base, landmark_solutions, landmarked
 from kernalign.gram import Target
+from kernalign.kernels import Additive, Linear
 from kernalign.learners import kernel_search
 from kernalign.machines import posterior, stored_ridge
 from kernalign.machines.landmark_ridge import LandmarkRidge
@@ -239,13 +240,19 @@ def test_landmarks_that_do_not_help_are_not_added(few_are_many, monkeypatch):
     np.testing.assert_array_equal(found.predict(X), given.predict(X))
 
 
+def noisy(n):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n, 2))
+    return X, np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n)
+
+
 def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
     """The machine, the hold-out set included, is that of an exact solution at the same noise."""
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 8 * 700**2)
-    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-3)
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-9)
     exactly = partialmethod(StoredRidge.solve, tolerance=1e-9)
     monkeypatch.setattr(StoredRidge, "solve", exactly)
-    X, y = waves(700)
+    X, y = noisy(700)
     model = KernelRegressor().fit(X, y)
     assert len(model.model_.rows) == 700
     # A constant kernel represents the mean.
@@ -271,8 +278,8 @@ def test_all_rows_are_landmarks_if_their_pairs_fit(few_are_many, monkeypatch):
 def test_a_machine_on_all_rows_that_does_not_converge_is_not_used(few_are_many, monkeypatch):
     """Without noise, it left twice the error of landmarks on one table."""
     monkeypatch.setattr(landmark_solutions, "PAIR_BYTES", 1e9)
-    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-3)
-    X, y = waves(700)
+    monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", 1e-9)
+    X, y = noisy(700)
     assert KernelRegressor().fit(X, y).solver_ == "cg"
     with monkeypatch.context() as patch:
         patch.setattr(stored_ridge, "ITERATIONS", 2)
@@ -315,6 +322,7 @@ def test_little_noise_of_classes_is_solved():
 
 def test_double_precision_if_single_diverges(few_are_many, monkeypatch):
     monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float32)
+    # A kernel of low rank.
     X, y = make_moons(1200, noise=0.1, random_state=0)
     found, solve = [], LandmarkRidge.solve
 
@@ -324,7 +332,7 @@ def test_double_precision_if_single_diverges(few_are_many, monkeypatch):
         return model
 
     monkeypatch.setattr(LandmarkRidge, "solve", noted)
-    model = KernelClassifier(C=1e7).fit(X, y)
+    model = KernelClassifier(KernelSearch([Linear(), Additive()]), C=1e9).fit(X, y)
     assert found[0] == (np.float32, False)
     assert all(one == (np.float64, True) for one in found[1:])
     assert model.score(X, y) > 0.98
