@@ -114,7 +114,8 @@ class Solution:
     noise, constant : in units of the kernel.
     solver : "cg" if all rows are landmarks.
     trial : Newton steps of logistic regression from this machine.
-    machine : its name; noise_factor : its noise, relative to that of the task.
+    machine : its name; noise_factor : its noise, relative to that of the task; converged : whether
+        its iterations have.
     """
 
     landmarks: Array
@@ -127,6 +128,7 @@ class Solution:
     trial: Trial | None = None
     machine: str = MACHINE
     noise_factor: float = 1.0
+    converged: bool = True
 
 
 def solved(task: Task, number: int, *, grow: bool, many: bool) -> Solution:
@@ -157,20 +159,21 @@ def solved(task: Task, number: int, *, grow: bool, many: bool) -> Solution:
 def solved_together(task: Task, number: int, *, grow: bool) -> Solution:
     """The machine on all rows if their pairs fit, otherwise on a block of landmarks.
 
-    If there is too little noise for all rows, both are solved, that on all rows with more noise.
+    If there is too little noise for all rows, both are solved, that on all rows with more noise,
+    and the one of lower error on the hold-out set is used. So are they if the iterations on all
+    rows do not converge.
 
     grow : whether the number of landmarks may change: all rows, or further blocks while they lower
         the error.
     """
-    exact = None
-    if grow and pairs_fit(len(task.X), task.precision):
-        exact = solved_on_all_rows(task)
-    if exact is not None and exact.noise_factor == 1:
+    if not (grow and pairs_fit(len(task.X), task.precision)):
+        return solved_on_landmarks(task, number, grow=grow)
+    exact = solved_on_all_rows(task)
+    if exact.converged and exact.noise_factor == 1:
         return exact
     found = solved_on_landmarks(task, number, grow=grow)
-    if exact is not None and task.error(exact.outputs) < task.error(found.outputs):
-        return exact
-    return found
+    # Iterations that end early are a regularisation, too: the hold-out set judges.
+    return exact if task.error(exact.outputs) < task.error(found.outputs) else found
 
 
 def solved_on_landmarks(task: Task, number: int, *, grow: bool) -> Solution:
@@ -221,8 +224,8 @@ def solved_on_landmarks(task: Task, number: int, *, grow: bool) -> Solution:
     return Solution(landmarks, outputs, share, finish, part.noise, part.constant, trial=trial)
 
 
-def solved_on_all_rows(task: Task) -> Solution | None:
-    """The machine with all rows as landmarks, in random order; None if it does not converge."""
+def solved_on_all_rows(task: Task) -> Solution:
+    """The machine with all rows as landmarks, in random order."""
     least = float(np.log(MIN_PAIR_NOISE)) if task.free else task.log_noise
     log_noise = max(task.log_noise, least)
     factor = float(np.exp(log_noise - task.log_noise))
@@ -236,8 +239,7 @@ def solved_on_all_rows(task: Task) -> Solution | None:
     machine = StoredRidge(in_units, rows_in_units, task.log_noise, task.precision)
     without = task.without.rows(order)
     dual = machine.solve(without)
-    if not machine.converged:
-        return None
+    converged = machine.converged
     held = np.argsort(order)[task.held]
     outputs = machine.times(dual.coefficients)
     finish = partial(machine.solve, target, dual)
@@ -272,6 +274,7 @@ def solved_on_all_rows(task: Task) -> Solution | None:
         "cg",
         trial,
         noise_factor=factor,
+        converged=converged,
     )
 
 

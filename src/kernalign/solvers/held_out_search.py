@@ -21,8 +21,9 @@ from kernalign.gram.crossed import CrossedRows
 from kernalign.solvers.family_search import SHARES, Effort, Found
 
 #: For families that need differences of single features, the maximum size of an array of features
-#: times rows times landmarks.
-MOST_NUMBERS = {"absolute": 6e8, "bump": 3e8}
+#: times rows times landmarks; and those that are not added, because their kernel values take ten
+#: times as long as others, here and in the machine.
+MOST_NUMBERS, EXPENSIVE = {"absolute": 6e8, "bump": 3e8}, "bump"
 #: Maximum number of steps on half of the rows, with a further kernel before and after it has gained
 #: enough, and on all of the rows.
 HALF_STEPS, RACE_STEPS, GROWN_STEPS, WHOLE_STEPS = 15, 5, 10, 8
@@ -72,6 +73,8 @@ def affordable_share(k: KernelSum, numbers: float) -> float:
 
 
 def _affordable(term: Term, rows: CrossedRows) -> bool:
+    if term.family.pair_feature == EXPENSIVE:
+        return False
     return affordable_share(KernelSum((term,), 0.0), rows.n * rows.m * rows.d) == 1
 
 
