@@ -41,6 +41,8 @@ from kernalign.tables import TableFeatures
 #: Maximum size of an array of features times pairs, which limits the rows of a search with many
 #: columns, and the minimum number of rows.
 PAIR_NUMBERS, FEWEST_ROWS = 1e7, 250
+#: Above this number of rows, families are compared on more of them.
+MORE_ROWS = 10_000
 #: Above this number of rows, the selected kernel is optimised on many of them: at most this share,
 #: so that others are left for a hold-out set, and at most this number; with so many rows for a
 #: landmark, and at most this number of landmarks.
@@ -64,6 +66,10 @@ class Sizes:
     judge: int = 1000
     refine: int = 1000
     refine_steps: int = 5
+
+    def for_rows(self, n: int) -> Sizes:
+        """Families are compared on up to twice as many rows if there are many in all."""
+        return replace(self, search=int(np.clip(n / MORE_ROWS, 1.0, 2.0) * self.search))
 
 
 SIZES = {
@@ -160,6 +166,8 @@ class KernelSearch(Learner):
         groups = self._groups()
         rng = generator(self.random_state)
         many = self.effort == "full" and len(target.weight) > MANY_ROWS
+        if many:
+            sizes = sizes.for_rows(len(target.weight))
         codes = feature_names.codes if isinstance(feature_names, TableFeatures) else None
         if isinstance(feature_names, TableFeatures) and feature_names.mixed:
             everyone = order_by_content(X, target, feature_names.codes)
@@ -168,7 +176,8 @@ class KernelSearch(Learner):
             known = rows_in_proportion(target, MOST_ROWS, rng)
         X, target = as_rows(X).take(known), target.rows(known)
         sample = Sample(X, target, rng, codes)
-        affordable = max(FEWEST_ROWS, int(np.sqrt(2 * PAIR_NUMBERS / X.shape[1])))
+        numbers = PAIR_NUMBERS * (sizes.search / SIZES[self.effort][0].search) ** 2
+        affordable = max(FEWEST_ROWS, int(np.sqrt(2 * numbers / X.shape[1])))
         picked = sample.rows(min(sizes.search, affordable))
         few = picked if len(picked) <= 1.5 * sizes.scan else sample.among(picked, sizes.scan)
         judge = sample.rows(sizes.judge)
