@@ -23,7 +23,7 @@ from kernalign.gram import Target
 from kernalign.gram.semigroup import SemigroupPass
 from kernalign.gram.tiles import pass_over_pairs
 from kernalign.kernels import Family
-from kernalign.machines.landmark_ridge import LandmarkValues
+from kernalign.machines.landmark_values import LandmarkValues
 
 #: Rows of the pass of which threads are compared: about the fewest for which compiled loops pay.
 ROWS = 12_000

@@ -7,7 +7,13 @@ from sklearn.metrics import log_loss
 
 import kernalign
 from kernalign import KernelClassifier
-from kernalign.estimators import base, landmark_solutions, landmarked, logistic_solutions
+from kernalign.estimators import (
+    base,
+    landmark_solutions,
+    landmark_task,
+    landmarked,
+    logistic_solutions,
+)
 from kernalign.estimators.logistic_solutions import class_losses, clearly_lower
 from kernalign.gram import Target
 from kernalign.learners import kernel_search
@@ -102,7 +108,7 @@ def test_a_given_c_is_that_of_ridge_regression(monkeypatch):
 
 def test_rows_on_a_cluster_have_the_same_machine(monkeypatch):
     recomputed(monkeypatch)
-    monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float64)
+    monkeypatch.setattr(landmark_task, "precision_for", lambda *_: np.float64)
     monkeypatch.setattr(landmark_solutions, "FINAL_TOL", 1e-11)
     monkeypatch.setattr(landmark_logistic, "STOP", (1e-11, 500))
     X, y = rare(N)

@@ -1,7 +1,6 @@
 """The default fit on many rows: a ridge machine on landmarks."""
 
 from functools import partialmethod
-from types import SimpleNamespace
 
 import dask.array as da
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.datasets import make_friedman1, make_moons
 import kernalign
 from kernalign import KernelClassifier, KernelRegressor, KernelSearch
 from kernalign.criteria.kernel_sum import CONSTANT
-from kernalign.estimators import base, landmark_solutions, landmarked
+from kernalign.estimators import base, landmark_rows, landmark_solutions, landmark_task, landmarked
 from kernalign.gram import Target
 from kernalign.kernels import Additive, Linear
 from kernalign.learners import kernel_search
@@ -134,13 +133,13 @@ def repeated(n, copies):
 
 
 def task_of(X, y, held):
-    return landmark_solutions.Task(None, X, Target(y[:, None], np.ones(len(y))), held, 0.0)
+    return landmark_task.Task(None, X, Target(y[:, None], np.ones(len(y))), held, 0.0)
 
 
 def test_equal_rows_do_not_use_up_landmarks():
     X, y = repeated(1000, 50)
     held = np.arange(0, 1000, 10)
-    places, landmarks = landmark_solutions._landmarks(task_of(X, y, held), 400)
+    places, landmarks = landmark_rows.first_landmarks(task_of(X, y, held), 400)
     assert len(places) == len(np.unique(landmarks, axis=0)) >= 0.9 * 400
     assert np.array_equal(landmarks, X[places])
     assert not np.isin(places, held).any()
@@ -149,15 +148,14 @@ def test_equal_rows_do_not_use_up_landmarks():
 def test_all_different_rows_are_landmarks_if_they_are_few():
     X, y = repeated(400, 50)
     X[200:] = X[:200]
-    _, landmarks = landmark_solutions._landmarks(task_of(X, y, np.array([0])), 100)
+    _, landmarks = landmark_rows.first_landmarks(task_of(X, y, np.array([0])), 100)
     assert len(landmarks) == len(np.unique(X, axis=0)) == 4
 
 
 def test_rows_equal_to_a_landmark_are_not_added():
     X, y = repeated(1000, 50)
     held, known = np.arange(0, 1000, 10), np.array([1, 51, 701])
-    machine = SimpleNamespace(X=X, landmarks=known, size=100)
-    blocks = landmark_solutions._further_rows(task_of(X, y, held), machine)
+    blocks = landmark_rows.further_landmarks(task_of(X, y, held), known, 16_000, 100)
     rows, free = X[np.concatenate([known, *blocks])], np.delete(X, held, axis=0)
     assert len(rows) == len(np.unique(rows, axis=0)) == len(np.unique(free, axis=0))
 
@@ -322,7 +320,7 @@ def test_little_noise_of_classes_is_solved():
 
 
 def test_double_precision_if_single_diverges(few_are_many, monkeypatch):
-    monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float32)
+    monkeypatch.setattr(landmark_task, "precision_for", lambda *_: np.float32)
     # A kernel of low rank.
     X, y = make_moons(1200, noise=0.1, random_state=0)
     found, solve = [], LandmarkRidge.solve

@@ -7,14 +7,9 @@ from threadpoolctl import threadpool_limits
 from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import Gaussian, Laplacian, LearnedKernel, Linear, Matern
-from kernalign.machines import landmark_ridge
-from kernalign.machines.landmark_ridge import (
-    JITTER,
-    LandmarkRidge,
-    LandmarkValues,
-    Sample,
-    precision_for,
-)
+from kernalign.machines import landmark_ridge, landmark_values
+from kernalign.machines.landmark_ridge import JITTER, LandmarkRidge, Sample
+from kernalign.machines.landmark_values import LandmarkValues, precision_for
 
 KERNELS = {
     "smooth": LearnedKernel([Gaussian(ard=True).at(*[2.0, 3.0, 5.0])], np.array([1.5])),
@@ -83,7 +78,7 @@ def test_compiled_loops_give_the_same_kernel_values(name, precision, monkeypatch
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("saved", [0.0, np.inf], ids=["numpy", "compiled"])
 def test_values_of_blocks_do_not_depend_on_threads_or_on_the_array(name, saved, monkeypatch):
-    monkeypatch.setattr(landmark_ridge, "ROWS", 37)
+    monkeypatch.setattr(landmark_values, "ROWS", 37)
     X = problem()[0]
     values = LandmarkValues(KERNELS[name], X[::6], 0.1, np.float32, saved)
     found = []

@@ -14,7 +14,7 @@ from kernalign import (
     KernelSearch,
     UniformWeights,
 )
-from kernalign.estimators import base, landmark_solutions, landmarked, linear
+from kernalign.estimators import base, landmark_solutions, landmark_task, landmarked, linear
 from kernalign.estimators.hinge import features_fit
 from kernalign.estimators.linear import can_load
 from kernalign.gram import sampling
@@ -96,7 +96,7 @@ def test_the_default_is_fitted_where_the_rows_are(make, stored, monkeypatch):
     In double precision and solved exactly: rounding errors, and with them the steps of an inexact
     solution, depend on the chunks.
     """
-    monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float64)
+    monkeypatch.setattr(landmark_task, "precision_for", lambda *_: np.float64)
     monkeypatch.setattr(landmark_solutions, "FINAL_TOL", 1e-11)
     monkeypatch.setattr(landmark_ridge, "PASSES", 200)
     monkeypatch.setattr(base, "can_load", lambda *_: False)
@@ -111,7 +111,7 @@ def test_the_default_is_fitted_where_the_rows_are(make, stored, monkeypatch):
 @pytest.fixture
 def few_are_many(monkeypatch):
     """The default fit of 400 rows is that of many; samples are drawn from a part of the rows."""
-    monkeypatch.setattr(landmark_solutions, "precision_for", lambda *_: np.float64)
+    monkeypatch.setattr(landmark_task, "precision_for", lambda *_: np.float64)
     monkeypatch.setattr(landmark_solutions, "FINAL_TOL", 1e-11)
     monkeypatch.setattr(landmark_logistic, "STOP", (1e-11, 500))
     monkeypatch.setattr(landmark_solutions, "KEPT_BYTES", 8 * 50 * 150)

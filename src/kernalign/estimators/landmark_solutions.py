@@ -1,7 +1,7 @@
 """The machine of the default fit on many rows: solved without the hold-out set, then with all rows.
 
 - If the number of landmarks is not given and kernel values of all pairs of rows fit in memory, all
-  rows are landmarks: `StoredRidge`.
+  rows are landmarks: `StoredRidge`. With little noise, landmarks are tried, too.
 - Up to 4000 landmarks: `LandmarkRidge`. If kernel values of all rows take too much memory, a part
   of the rows gives the first solution.
 - If the number of landmarks is not given and these kernel values do fit, further blocks of
@@ -15,23 +15,23 @@ landmarks (`logistic_solutions`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from kernalign._typing import Array, IntArray
+from kernalign.estimators.landmark_rows import first_landmarks, further_landmarks, in_order
+from kernalign.estimators.landmark_task import Solution, Task
 from kernalign.estimators.logistic_solutions import Trial, chosen
-from kernalign.estimators.searched import MACHINE
 from kernalign.gram import Target
 from kernalign.gram.sampling import rows_in_proportion, stratified_order
-from kernalign.kernels import LearnedKernel
 from kernalign.kernels.converted import converted
 from kernalign.learners.base import generator
 from kernalign.machines.block_ridge import BlockRidge, Descent, block_size, mean_of
 from kernalign.machines.landmark_logistic import LandmarkLogistic, Start
-from kernalign.machines.landmark_ridge import LandmarkRidge, Sample, precision_for
+from kernalign.machines.landmark_ridge import LandmarkRidge, Sample
 from kernalign.machines.model import DualModel
 from kernalign.machines.stored_ridge import StoredRidge
 from kernalign.rows import as_rows
@@ -46,9 +46,6 @@ PAIR_BYTES, MIN_PAIR_NOISE = 1.2e9, 2e-3
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.
 BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
-#: Twice as many rows are drawn as landmarks if fewer than this share of them are different, and
-#: again up to this many times the number of landmarks.
-ENOUGH_DISTINCT, MAX_DRAWN = 0.9, 8
 #: Maximum number of sweeps without the hold-out set, and then with all rows.
 SWEEPS, FINAL_SWEEPS = 2, 1
 #: A block of landmarks is added if it lowers the squared error of the hold-out set by this share,
@@ -59,76 +56,6 @@ MIN_GAIN, MAX_GROWN = 0.01, 16_000
 #: Number of landmarks of logistic regression where all rows are landmarks of the ridge machine.
 LOGISTIC_LANDMARKS = 2500
 LOGISTIC = "logistic regression"
-
-
-@dataclass(frozen=True)
-class Task:
-    """A learned kernel with its noise, the rows, and positions of the hold-out set.
-
-    free : whether the noise and the loss may change, since the user has not given C.
-    double : whether single precision failed.
-    """
-
-    kernel: LearnedKernel
-    X: Any
-    target: Target
-    held: IntArray
-    log_noise: float
-    free: bool = False
-    double: bool = False
-
-    @property
-    def logistic(self) -> bool:
-        """Whether logistic regression is tried."""
-        return self.free and self.target.classes
-
-    @property
-    def precision(self) -> Any:
-        """The precision of kernel values."""
-        return np.float64 if self.double else precision_for(self.log_noise, self.target.classes)
-
-    @cached_property
-    def without(self) -> Target:
-        """The target with weight zero for the hold-out set; for rows in memory."""
-        return self.without_held(np.arange(len(self.X)))
-
-    def without_held(self, rows: IntArray) -> Target:
-        """The target of some rows, in memory, with weight zero for the hold-out set."""
-        some = self.target.rows(rows)
-        return replace(some, weight=np.where(np.isin(rows, self.held), 0.0, some.weight))
-
-    def error(self, outputs: Array) -> float:
-        """Squared error of the outputs of the hold-out set. For classes, it has less variance than
-        the error rate."""
-        rows = self.target.rows(self.held)
-        return float(rows.weight @ ((rows.values - outputs) ** 2).mean(axis=1))
-
-
-@dataclass(frozen=True)
-class Solution:
-    """The machine without the hold-out set.
-
-    landmarks : (m, d) in random order if there are more than 4000.
-    outputs : (h, c) of the hold-out set; share : of the rows that this machine was trained on.
-    on_all_rows : returns the machine trained on all rows.
-    noise, constant : in units of the kernel.
-    solver : "cg" if all rows are landmarks.
-    trial : Newton steps of logistic regression from this machine.
-    machine : its name; noise_factor : its noise, relative to that of the task; converged : whether
-        its iterations have.
-    """
-
-    landmarks: Array
-    outputs: Array
-    share: float
-    on_all_rows: Callable[[], DualModel]
-    noise: float
-    constant: float
-    solver: str = "nystroem"
-    trial: Trial | None = None
-    machine: str = MACHINE
-    noise_factor: float = 1.0
-    converged: bool = True
 
 
 def solved(task: Task, number: int, *, grow: bool, many: bool) -> Solution:
@@ -179,7 +106,7 @@ def solved_together(task: Task, number: int, *, grow: bool) -> Solution:
 def solved_on_landmarks(task: Task, number: int, *, grow: bool) -> Solution:
     """The machine on a block of landmarks, or on more of them if `grow` and they help."""
     kernel, target, rows, n = task.kernel, task.target, as_rows(task.X), len(task.X)
-    places, landmarks = _landmarks(task, number)
+    places, landmarks = first_landmarks(task, number)
     first = _rows_kept(target, task.held, kept_rows(len(places), task.precision))
     noise, precision = task.log_noise, task.precision
     chosen_rows = rows.take(first)
@@ -234,7 +161,7 @@ def solved_on_all_rows(task: Task) -> Solution:
     if task.logistic:
         # The first rows are landmarks, which the hold-out set must not be among.
         order = np.concatenate([order[~np.isin(order, task.held)], task.held])
-    X, target = _in_order(task.X, order), task.target.rows(order)
+    X, target = in_order(task.X, order), task.target.rows(order)
     in_units, rows_in_units = converted(task.kernel, X, task.precision)
     machine = StoredRidge(in_units, rows_in_units, task.log_noise, task.precision)
     without = task.without.rows(order)
@@ -306,7 +233,7 @@ def _trial_beside(
 
 def solved_in_blocks(task: Task, number: int) -> Solution:
     """The machine on any number of landmarks, for rows in memory."""
-    places, _ = _landmarks(task, number)
+    places, _ = first_landmarks(task, number)
     places = places[stratified_order(task.target.rows(places), generator(4))]
     size = min(BLOCK_LANDMARKS, block_size(len(task.X), task.precision, BLOCK_BYTES))
     kernel, X = converted(task.kernel, task.X, task.precision)
@@ -327,7 +254,7 @@ def _in_blocks(task: Task, machine: BlockRidge, now: Descent) -> Solution:
         places = machine.landmarks[: first.m]
         trial = _trial_beside(first, places, without, now.f, task.held, target, finished)
     outputs = mean_of(without) + now.f[task.held]
-    landmarks = _in_order(task.X, machine.landmarks)
+    landmarks = in_order(task.X, machine.landmarks)
     return Solution(
         landmarks,
         outputs,
@@ -343,7 +270,7 @@ def _grown(task: Task, machine: BlockRidge, now: Descent) -> tuple[BlockRidge, D
     """The machine with more landmarks; None if the first further block does not pay."""
     mean = mean_of(task.without)
     error, grown = task.error(mean + now.f[task.held]), None
-    for more in _further_rows(task, machine):
+    for more in further_landmarks(task, machine.landmarks, MAX_GROWN, machine.size):
         larger = machine.extended(more)
         block = np.arange(len(machine.landmarks), len(larger.landmarks))
         trial = larger.descend(task.without, now, [block])
@@ -352,18 +279,6 @@ def _grown(task: Task, machine: BlockRidge, now: Descent) -> tuple[BlockRidge, D
             break
         machine, now = grown = larger, trial
     return grown
-
-
-def _further_rows(task: Task, machine: BlockRidge) -> list[IntArray]:
-    """Blocks of rows that are neither held out nor equal to each other or to a landmark."""
-    free = np.setdiff1d(np.arange(len(task.X)), np.union1d(task.held, machine.landmarks))
-    free = free[stratified_order(task.target.rows(free), generator(4))]
-    known = len(machine.landmarks)
-    # To find equal rows among all would take as long as a block.
-    free = free[: 2 * max(MAX_GROWN - known, 0)]
-    new = _distinct(machine.X[np.concatenate([machine.landmarks, free])])[known:] - known
-    free = free[new[: max(MAX_GROWN - known, 0)]]
-    return [free[i : i + machine.size] for i in range(0, len(free), machine.size)]
 
 
 def pairs_fit(n: int, precision: Any) -> bool:
@@ -382,51 +297,3 @@ def _rows_kept(target: Target, held: IntArray, most: int) -> IntArray:
         return np.arange(len(target.weight))
     number = max(int(SAMPLE_SHARE * most) - len(held), 1)
     return np.union1d(held, rows_in_proportion(target, number, generator(3)))
-
-
-def _landmarks(task: Task, number: int) -> tuple[IntArray, Array]:
-    """Positions of rows outside the hold-out set, no two of them equal, and these rows.
-
-    If many rows are equal, more of them are drawn.
-    """
-    rows, n, drawn = as_rows(task.X), len(task.X), number
-    while True:
-        places = _landmark_rows(task.target, task.held, drawn)
-        found = rows.take(places)
-        distinct = _distinct(found)
-        if len(distinct) >= ENOUGH_DISTINCT * number or drawn >= min(n, MAX_DRAWN * number):
-            break
-        drawn *= 2
-    distinct = distinct[
-        rows_in_proportion(task.target.rows(places[distinct]), number, generator(5))
-    ]
-    return places[distinct], found[distinct]
-
-
-def _landmark_rows(target: Target, held: IntArray, number: int) -> IntArray:
-    """Rows outside the hold-out set.
-
-    A landmark without a label of its own helps to fit the rows around it, so that the machine is
-    worse there than at new rows: the error of the hold-out set would be too large.
-    """
-    rng = generator(1)
-    drawn = np.setdiff1d(rows_in_proportion(target, number + len(held), rng), held)
-    if not len(drawn):
-        # All rows are held out, which happens only if there are a few.
-        return rows_in_proportion(target, number, rng)
-    rows: IntArray = drawn[rows_in_proportion(target.rows(drawn), number, rng)]
-    return rows
-
-
-def _in_order(X: Any, places: IntArray) -> Array:
-    """Rows of X, which may be outside memory, in any order."""
-    order = np.argsort(places)
-    found: Array = as_rows(X).take(places[order])[np.argsort(order)]
-    return found
-
-
-def _distinct(rows: Array) -> IntArray:
-    """Positions of one of each set of equal rows, in their order."""
-    _, first = np.unique(rows, axis=0, return_index=True)
-    found: IntArray = np.sort(first)
-    return found

@@ -21,7 +21,7 @@ from kernalign.kernels import Family, LearnedKernel
 from kernalign.kernels.units import Units
 from kernalign.learners.base import Learned, Learner, generator
 from kernalign.learners.unit_scan import MORE, Sample, scanned
-from kernalign.machines.landmark_ridge import precision_for
+from kernalign.machines.landmark_values import precision_for
 from kernalign.machines.tuned_ridge import class_score, noise_up_the_evidence, ridge_at
 from kernalign.rows import as_rows
 from kernalign.solvers.family_search import (

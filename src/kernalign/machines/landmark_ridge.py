@@ -12,7 +12,6 @@ the mean diagonal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -22,22 +21,24 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import gen_batches
 
 from kernalign import _lapack
-from kernalign._compiled import compiled
 from kernalign._threads import blocks_in_threads, map_beside, map_rows
 from kernalign._typing import Array, IntArray
 from kernalign.criteria.evidence import mirror
 from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
-from kernalign.kernels.together import Combination, seconds_saved
+from kernalign.kernels.together import seconds_saved
+from kernalign.machines.landmark_values import (
+    ROWS,
+    KernelSums,
+    LandmarkValues,
+    OfValues,
+    precision_for,
+)
 from kernalign.machines.model import DualModel
-from kernalign.rows import RowSums, as_rows, mapped, taken
+from kernalign.rows import as_rows, mapped, taken
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
 
-#: Kernel values are stored in single precision unless the noise, in units of the kernel, is below
-#: this for numbers, whose rounding errors would then look like signal, or below the second value
-#: for classes, where conjugate gradients would diverge.
-SINGLE_NOISE, SINGLE_CLASS_NOISE = 0.05, 1e-4
 #: Added to the diagonal of K, in units of it, by the precision of the kernel values, so that
 #: directions that are rounding errors stay small.
 JITTER = {np.float32: 1e-6, np.float64: 1e-10}
@@ -46,22 +47,8 @@ TOLERANCE, ITERATIONS = 1e-4, 200
 #: The same, relative to the given residual, for a sample that represents all rows; and the maximum
 #: number of steps on all rows, each of which recomputes their kernel values.
 SAMPLE_TOLERANCE, PASSES = 1e-2, 20
-#: Number of rows that one thread computes at a time, and of such blocks in one sum over rows.
-ROWS, BLOCKS = 512, 32
-#: The same for kernel values that are stored: for each part, all landmarks are scaled.
+#: Number of rows of which kernel values are stored at a time.
 VALUE_ROWS = 2048
-
-#: (values, columns) -> array: a function of kernel values of some rows. Sums over rows are of it,
-#: or of the product of these values with it.
-OfValues = Callable[..., Array]
-#: (rows, array to write to or None) -> kernel values of these rows.
-OfRows = Callable[..., Array]
-
-
-def precision_for(log_noise: float, classes: bool = False) -> Any:
-    """The precision of kernel values for a noise in units of the kernel."""
-    least = SINGLE_CLASS_NOISE if classes else SINGLE_NOISE
-    return np.float32 if log_noise >= np.log(least) else np.float64
 
 
 class LandmarkRidge:
@@ -295,65 +282,6 @@ def _labels_and_residuals(a: Array, values: Array, w: Array, Y: Array) -> Array:
     """W Y and W (Y - values a), side by side."""
     found: Array = w[:, None].astype(values.dtype) * np.hstack([Y, Y - values @ a])
     return found
-
-
-@dataclass(frozen=True)
-class LandmarkValues:
-    """k(x, Z) + constant of rows, in a precision.
-
-    saved : seconds that compiled loops save with all rows.
-    """
-
-    kernel: LearnedKernel
-    landmarks: Array
-    constant: float
-    precision: Any
-    saved: float = 0.0
-
-    def blocks(
-        self, X: Array, function: Callable[[slice, Array], Array] | None = None
-    ) -> Iterator[tuple[slice, Array]]:
-        """(rows, values) of consecutive rows of X, or (rows, function(rows, values))."""
-        of_rows = self.of_rows(X)
-
-        def block(rows: slice) -> Array:
-            values = of_rows(rows)
-            return values if function is None else function(rows, values)
-
-        return map_rows(block, len(X), ROWS)
-
-    def of_rows(self, X: Array) -> OfRows:
-        """A function from some rows of X to their values, which are written to an array if one is
-        given."""
-        kernel, constant = self.kernel, float(self.constant)
-        combined = Combination(kernel.kernels, kernel.weights, self.landmarks, self.precision)
-
-        def values(rows: slice, out: Array | None = None) -> Array:
-            with compiled(self.saved):
-                found = combined(X[rows], out)
-            found += constant
-            return found
-
-        return values
-
-
-class KernelSums(RowSums):
-    """of_values(values, columns) of blocks of rows, summed in double precision."""
-
-    block = ROWS * BLOCKS
-
-    def __init__(self, values: LandmarkValues, of_values: OfValues, shape: tuple[int, ...]):
-        self.values, self.of_values, self.shape = values, of_values, shape
-
-    def zero(self) -> Array:
-        return np.zeros(self.shape)
-
-    def include(self, total: Array, X: Array, *columns: Array) -> None:
-        def block(rows: slice, values: Array) -> Array:
-            return self.of_values(values, *(column[rows] for column in columns))
-
-        for _, part in self.values.blocks(X, block):
-            total += part
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ from kernalign.criteria.kernel_sum import CONSTANT
 from kernalign.gram import Target
 from kernalign.kernels import LearnedKernel
 from kernalign.kernels.together import seconds_saved
-from kernalign.machines.landmark_ridge import JITTER, LandmarkValues
+from kernalign.machines.landmark_ridge import JITTER
+from kernalign.machines.landmark_values import LandmarkValues
 from kernalign.machines.model import DualModel
 from kernalign.solvers.conjugate_gradients import conjugate_gradients, norms
 
