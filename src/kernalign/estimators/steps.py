@@ -10,6 +10,13 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from kernalign._threads import blocks_in_threads, thread_count
+from kernalign.learners.kernel_search import (
+    MANY_SHARE,
+    MORE_ROWS,
+    MOST_LANDMARKS,
+    MOST_MANY,
+    ROWS_PER_LANDMARK,
+)
 
 #: Seconds that `_probe` took on the machine where the costs below were measured.
 PROBE_SECONDS = 3.5e-3
@@ -39,12 +46,11 @@ class Costs:
 
     @classmethod
     def on_landmarks(cls, n: int, d: int, m: int) -> Costs:
-        """Costs with m landmarks: a search on up to twice as many rows, two factorisations in
-        O(m^3), and kernel values of all rows. The hold-out set takes the place of a fold.
+        """Costs with m landmarks: a search on many rows, two factorisations in O(m^3), and kernel
+        values of all rows. The hold-out set takes the place of a fold.
 
         More than 4000 landmarks are solved in blocks, by two sweeps and a last one on all rows."""
-        exact = cls.of(1000, d)
-        search = exact.search * min(max(n / 5000, 1.0), 2.0) ** 2
+        search = _search_of_many(n, d)
         values, factors = 2e-8 * n * m / thread_count(), 8e-11 * m * min(m, 4000) ** 2
         if m > 4000:
             return cls(search, values + factors, 1.2 + 2 * (values + factors))
@@ -61,6 +67,14 @@ class Costs:
         """Costs of the search, the machine and the folds, which run in parallel."""
         steps = [self.search, self.machine, *[self.fold] * folds]
         return [cost / (thread_count() if folds else 1) for cost in steps]
+
+
+def _search_of_many(n: int, d: int) -> float:
+    """Seconds to compare families by evidence, and to optimise a kernel on many rows."""
+    by_evidence = Costs.of(500, d).search * min(max(n / MORE_ROWS, 1.0), 2.0) ** 2
+    rows = min(MANY_SHARE * n, MOST_MANY)
+    landmarks = min(rows / ROWS_PER_LANDMARK, MOST_LANDMARKS)
+    return by_evidence + 1.1e-9 * rows * landmarks * (landmarks + 8 * d) / thread_count()
 
 
 def seconds_here(costs: Sequence[float]) -> float:

@@ -87,9 +87,10 @@ class KernelSearch(Learner):
     `KernelClassifier()` and `KernelRegressor()` learn their kernel with this search. It first fits
     each family with one bandwidth, then the best families with one relevance per feature, then sums
     of kernels, as long as the evidence of a Gaussian process rises enough. For classification,
-    leave-one-out predictions are also used. Columns are scaled to their own units, so multiplying a
-    column by a constant changes nothing. Weights that are whole numbers of which the smallest is 1
-    are numbers of equal rows; of other weights only the ratios count.
+    leave-one-out predictions are also used. Above 5000 rows, the selected kernel is then optimised
+    by the errors of held-out rows, and may get further families. Columns are scaled to their own
+    units, so multiplying a column by a constant changes nothing. Weights that are whole numbers of
+    which the smallest is 1 are numbers of equal rows; of other weights only the ratios count.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ class KernelSearch(Learner):
     max_kernels : int
         Maximum number of kernels in a sum.
     effort : {"full", "quick"}
-        "quick" uses fewer rows and fewer steps.
+        "quick" uses fewer rows and fewer steps, and evidence only.
     random_state : int, RandomState or None
         Seed for the sampling of rows.
 
@@ -121,7 +122,7 @@ class KernelSearch(Learner):
     history_ : list of dict
         One record per kernel on the path: `stage` ("tied", "relevant" or "sum"), `kernel`, `noise`,
         `objective`, and the `score` of those that were compared at the end. The last record, of the
-        stage "chosen", is the selected kernel.
+        stage "chosen", is the selected kernel after its last steps.
 
     Examples
     --------
