@@ -294,7 +294,7 @@ def test_with_little_noise_the_better_of_two_machines_is_used(few_are_many, monk
     assert landmarks.solver_ == "nystroem"
     # A noise that the user gives is not changed.
     assert KernelRegressor(C=landmarks.C_).fit(X, y).solver_ == "cg"
-    least = 4 * landmarks.learner_.noise_
+    least = 5 * landmarks.learner_.noise_
     monkeypatch.setattr(landmark_solutions, "MIN_PAIR_NOISE", least)
     monkeypatch.setattr(landmarked, "MIN_LANDMARKS", 5)
     monkeypatch.setattr(landmarked, "ROWS_PER_LANDMARK", 1000)

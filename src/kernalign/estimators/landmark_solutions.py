@@ -41,8 +41,9 @@ from kernalign.rows import as_rows
 #: of these numbers, relative to the first residual.
 KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
 #: Limit for kernel values of all pairs of rows, and the smallest noise, in units of the kernel, for
-#: them: with less noise, conjugate gradients converge slowly.
-PAIR_BYTES, MIN_PAIR_NOISE = 1.2e9, 2e-3
+#: them: with less noise, conjugate gradients converge slowly. If this is more than the last of these
+#: numbers times the noise of the task, landmarks may be better.
+PAIR_BYTES, MIN_PAIR_NOISE, SIMILAR_NOISE = 1.2e9, 2e-3, 4.0
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.
 BLOCK_LANDMARKS, BLOCK_BYTES = 4000, 2.4e9
@@ -96,7 +97,7 @@ def solved_together(task: Task, number: int, *, grow: bool) -> Solution:
     if not (grow and pairs_fit(len(task.X), task.precision)):
         return solved_on_landmarks(task, number, grow=grow)
     exact = solved_on_all_rows(task)
-    if exact.converged and exact.noise_factor == 1:
+    if exact.converged and exact.noise_factor <= SIMILAR_NOISE:
         return exact
     found = solved_on_landmarks(task, number, grow=grow)
     # Iterations that end early are a regularisation, too: the hold-out set judges.
