@@ -1,7 +1,10 @@
 """Squared error of held-out rows: against machines that are solved directly, and differences."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from kernalign.criteria import held_out_error
 from kernalign.criteria.held_out_error import RIDGE, HeldOutError
@@ -156,3 +159,23 @@ def test_a_constant_response_has_a_finite_value(value):
     found, slope = E(E.join(k))
     assert np.isfinite(found)
     assert np.isfinite(slope).all()
+
+
+def test_slopes_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(3000, 8)), rng.normal(size=(3000, 30))
+    k = KernelSum((Term(Gaussian(ard=True), np.full(8, -2.0)),), -2.0)
+    rows = CrossedRows(X, Target(Y, np.ones(3000)), 1000, np.float32)
+    E, found = HeldOutError.like(rows, k, 3.0), []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            found.append(E(E.join(k))[1])
+    np.testing.assert_array_equal(*found)
+
+
+def test_values_at_several_values_of_the_noise():
+    _, _, E, x = problem(WEIGHTS["fractional"])
+    k = E.split(x)
+    noises = [-5.0, -1.0, 2.0]
+    expected = [E.value(replace(k, log_noise=log_noise)) for log_noise in noises]
+    assert list(E.values_at(k, noises)) == pytest.approx(expected, rel=1e-12)

@@ -1,8 +1,8 @@
 """Squared error of held-out rows for a sum of kernels on landmarks, and all its derivatives.
 
-Evidence explains a few thousand rows by one noise. Here many rows decide: those that the machine of
-the other half predicts. With landmarks Z, K = k(Z, Z), the machine of a fold minimises
-sum_i w_i |y_i - k(x_i, Z) a|^2 + nu h a'K a over the rows outside the fold, so that
+The error is that of rows that a machine was not trained on. With landmarks Z, K = k(Z, Z), the
+machine of a fold minimises sum_i w_i |y_i - k(x_i, Z) a|^2 + nu h a'K a over the rows outside the
+fold, so that
 
 S a = b,  S = nu h K + sum_i w_i k_i k_i' (+ a little of the identity),  b = sum_i w_i k_i y_i'.
 
@@ -11,7 +11,7 @@ sum to N,
 
 value = N/2 log(E / Nc),  E = sum_i w_i |y_i - k_i'a|^2,
 
-the negative log-probability of Gaussian errors at the best scale, with the prior of
+for one output the negative log-probability of Gaussian errors at the best scale, with the prior of
 `criteria.kernel_sum`. With g_i = -2 w_i (y_i - k_i'a) and S v = sum_i k_i g_i over the held-out
 rows,
 
@@ -24,7 +24,7 @@ product of the kernel values with themselves, O(n m^2); derivatives cost O(n m d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -114,18 +114,31 @@ class HeldOutError(SumCriterion):
 
     def value(self, k: KernelSum) -> float:
         """The value with the prior."""
+        return next(self.values_at(k, [k.log_noise]))
+
+    def values_at(self, k: KernelSum, log_noises: Iterable[float]) -> Iterator[float]:
+        """The values at several values of the noise, from the same sums over the rows."""
+        believed = sum(prior(term.u, self.strength)[0] for term in k.terms)
         with blocks_in_threads():
-            found = self._solved(k)
-        return self._nats(found) + sum(prior(term.u, self.strength)[0] for term in k.terms)
+            h = self._size(k)
+            sums = self._sums(k, h)
+        for log_noise in log_noises:
+            with blocks_in_threads():
+                found = self._machines(h, float(np.exp(log_noise)), *sums)
+            yield self._nats(found) + believed
 
     def _nats(self, found: Solved) -> float:
         return 0.5 * self.held * float(np.log(found.error / (self.held * self.rows.Y.shape[1])))
 
     def _solved(self, k: KernelSum) -> Solved:
-        """The machines of both folds."""
-        rows, h = self.rows, self._size(k)
-        values, sums, right = self._sums(k, h)
-        nu = float(np.exp(k.log_noise)) * h
+        h = self._size(k)
+        return self._machines(h, float(np.exp(k.log_noise)), *self._sums(k, h))
+
+    def _machines(
+        self, h: float, noise: float, values: Array, sums: list[Array], right: list[Array]
+    ) -> Solved:
+        """The machines of both folds, from kernel values and their sums."""
+        rows, nu = self.rows, noise * h
         penalty = nu * values[: rows.m].astype(float)
         penalty[np.diag_indices_from(penalty)] += self._ridge * h**2
         error, machines = 0.0, []
@@ -184,14 +197,14 @@ class HeldOutError(SumCriterion):
         """Kernel values of some rows, written to K."""
         K[...] = CONSTANT * h
         for term in k.terms:
-            K += self.rows.precision(np.exp(term.s)) * self._profile(term, some)[0]
+            K += self.rows.precision(np.exp(term.s)) * self._values_of(term, some)
         return K
 
-    def _profile(self, term: Term, some: slice) -> tuple[Array, Array | None]:
-        """Kernel values of a term without its size, and the slope of its profile if it has one."""
+    def _values_of(self, term: Term, some: slice) -> Array:
+        """Kernel values of a term without its size."""
         feature = term.family.pair_feature
         D = self.rows.summed(feature, np.exp(term.u), some)
-        return (D, None) if feature in SUMS else term.family.profile_and_slope(D)
+        return D if feature in SUMS else term.family.profile_and_slope(D)[0]
 
     def _times(self, values: Array, a: Array) -> Array:
         """k(x_i, Z) a of all rows."""
@@ -218,8 +231,8 @@ class HeldOutError(SumCriterion):
         with blocks_in_threads():
             found = self._solved(k)
             by_constant, of_terms = self._by_terms(k, found)
-        by_noise = -found.nu * sum(self._penalty(found, machine) for machine in found.machines)
-        traces = sum(float(np.vdot(machine.v, machine.a)) for machine in found.machines)
+            by_noise = -found.nu * sum(self._penalty(found, machine) for machine in found.machines)
+            traces = sum(float(np.vdot(machine.v, machine.a)) for machine in found.machines)
         # Constant, noise and ridge are in units of h.
         by_h = CONSTANT * by_constant + by_noise / found.h - 2 * self._ridge * found.h * traces
         factor = 0.5 * self.held / found.error
@@ -273,10 +286,14 @@ class HeldOutError(SumCriterion):
     def _slopes(self, term: Term, G: Array, some: slice) -> tuple[Array, float]:
         """Derivatives of E in the relevances of a term and in its value, given dE/dk of some rows,
         without the size of the term."""
-        K, slope = self._profile(term, some)
+        feature = term.family.pair_feature
+        if feature in SUMS:
+            # The kernel is linear in the relevances.
+            by_r = self.rows.contracted(feature, G, some)
+            return by_r, float(by_r @ np.broadcast_to(np.exp(term.u), by_r.shape))
+        K, slope = term.family.profile_and_slope(self.rows.summed(feature, np.exp(term.u), some))
         by_s = float(np.vdot(G, K))
-        W = G if slope is None else np.multiply(slope, G, out=slope)
-        return self.rows.contracted(term.family.pair_feature, W, some), by_s
+        return self.rows.contracted(feature, np.multiply(slope, G, out=slope), some), by_s
 
 
 def _blocks(function: Callable[[slice], Result], part: slice) -> Iterator[Result]:

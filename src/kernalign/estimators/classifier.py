@@ -63,7 +63,8 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         soft-margin SVM or a ridge classifier, whichever has the lower loss in cross-validation.
     C : "cv", float or sequence of floats
         Weight of the loss; a smaller value regularises more. In the default fit, "cv" sets C to
-        1/noise: the search finds the noise, and leave-one-out predictions correct it. In other
+        1/noise: the search finds the noise, and leave-one-out predictions correct it; above 5000
+        rows, the hold-out set may, if it prefers logistic regression. In other
         fits, "cv" selects C from 10^{-5, -4.5, ..., 5} by cross-validation. A sequence gives the
         values to select from by cross-validation. A float is used as given.
     cv : int or cross-validation splitter
@@ -89,13 +90,13 @@ class KernelClassifier(ClassifierMixin, PredictsSets):
         on one hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default
         fit, up to 2000 rows with other learners, and for any number of rows if a machine is given.
         Otherwise it is "nystroem", or "fourier" if these features are exact. Above 5000 rows, the
-        default fit trains its ridge machine by preconditioned conjugate gradients, on all rows up
+        default fit trains its machine by preconditioned conjugate gradients, on all rows up
         to about 17,000 ("cg") and on landmarks above ("nystroem"), and estimates `cv_error_` on one
         hold-out set.
     n_components : int or None
         Number of features or landmarks, for the solvers that use them. The default is 3000; between
         30,000 and 250,000 rows it grows to at most 6000. In the default fit all rows are landmarks
-        up to about 17,000 rows. Above, or with almost no noise, there are half as
+        up to about 17,000 rows. Above, or if the hold-out set prefers it, there are half as
         many as rows, between 2500 and 4000, and up to 16,000 if more of them lower the error of the
         hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows,
         "fourier" uses ten features per row, at least 200.

@@ -41,8 +41,8 @@ from kernalign.rows import as_rows
 #: of these numbers, relative to the first residual.
 KEPT_BYTES, SAMPLE_SHARE, FINAL_TOL = 1.2e9, 0.5, 1e-2
 #: Limit for kernel values of all pairs of rows, and the smallest noise, in units of the kernel, for
-#: them: with less noise, conjugate gradients converge slowly. If this is more than the last of these
-#: numbers times the noise of the task, landmarks may be better.
+#: them: with less noise, conjugate gradients converge slowly. If this is more than the last number
+#: times the noise of the task, landmarks may be better.
 PAIR_BYTES, MIN_PAIR_NOISE, SIMILAR_NOISE = 1.2e9, 2e-3, 4.0
 #: Maximum number of landmarks in a block, and bytes of its kernel values with all rows. Two blocks
 #: are in memory at a time.

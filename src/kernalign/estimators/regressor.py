@@ -73,8 +73,8 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
         and otherwise "ridge".
     C : "cv", float or sequence of floats
         Weight of the loss; 1/alpha for ridge regression. In the default fit, "cv" sets C to 1/noise
-        at the noise of largest evidence; above 5000 rows, cross-validation on 1000 landmarks may
-        raise it by factors of four. Otherwise as in `KernelClassifier`.
+        at the noise of largest evidence; above 5000 rows, of the smallest error of held-out rows,
+        or more noise if the machine needs it. Otherwise as in `KernelClassifier`.
     cv : int or cross-validation splitter
         Folds for `cv_error_` and, outside the default fit, for the selection of C. If it is an int,
         the default fit evaluates only as many folds as are needed to hold out 1000 rows.
@@ -89,13 +89,13 @@ class KernelRegressor(RegressorMixin, PredictsIntervals):
         hold-out set outside that sample. "auto" is "exact" up to 5000 rows in the default fit, up
         to 2000 rows with other learners, and for any number of rows if a machine other than "ridge"
         is given. Otherwise it is "nystroem", or "fourier" if these features are exact. Above 5000
-        rows, the default fit trains its ridge machine by preconditioned conjugate gradients, on all
+        rows, the default fit trains its machine by preconditioned conjugate gradients, on all
         rows up to 12,000 to 17,000 ("cg") and on landmarks above ("nystroem"), and estimates
         `cv_error_` on one hold-out set.
     n_components : int or None
         Number of features or landmarks, for the solvers that use them. The default is 3000; between
         30,000 and 250,000 rows it grows to at most 6000. In the default fit all rows are landmarks
-        up to 12,000 to 17,000 rows. Above, or with almost no noise, there are half as
+        up to 12,000 to 17,000 rows. Above, or if the hold-out set prefers it, there are half as
         many as rows, between 2500 and 4000, and up to 16,000 if more of them lower the error of the
         hold-out set. More than 4000 are solved in blocks. For fewer than 300 rows,
         "fourier" uses ten features per row, at least 200.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kernalign._threads import begin_beside, map_tasks
+from kernalign._threads import begin_beside, blocks_in_threads, map_tasks
 from kernalign._typing import Array, IntArray
 from kernalign._validation import check_choice, check_count, check_number
 from kernalign.criteria.kernel_sum import NOISE, KernelSum, prior
@@ -114,7 +114,7 @@ class KernelSearch(Learner):
     units_ : Units
         Units of the columns.
     rows_ : array
-        Positions of the rows that the search used.
+        Positions of the rows that the search used, among the rows of positive weight.
     alignment_ : float
         Centred alignment of `kernel_` on the rows that selected it; it is not optimised.
     objective_ : float
@@ -195,7 +195,8 @@ class KernelSearch(Learner):
             history[order[id(found)]]["score"] = score
         chosen = simplest_enough(judged, scores, effort.gain)
         if many:
-            chosen, more = _on_many_rows(sample, units, chosen, path, judge, effort)
+            with blocks_in_threads():
+                chosen, more = _on_many_rows(sample, units, chosen, path, judge, effort)
         else:
             more = sample.rows(min(sizes.refine, affordable))
             chosen = _with_last_steps(sample, units, chosen, more, rows.n, sizes, effort)

@@ -67,7 +67,7 @@ class Sample:
         return PackedRows(units(self.X[rows]), self.target.rows(rows), codes=units.codes)
 
     def crossed(self, units: Units, rows: IntArray, m: int, precision: Any) -> CrossedRows:
-        """The rows in random order, the first m of which are different and stratified."""
+        """m stratified landmarks that differ, then the other rows in random order."""
         rows = self.rng.permutation(rows)
         _, distinct = np.unique(self.X[rows], axis=0, return_index=True)
         landmarks = distinct[rows_in_proportion(self.target.rows(rows[distinct]), m, self.rng)]

@@ -87,7 +87,9 @@ class LandmarkRidge:
         if keep is True:
             self._keep()
         else:
-            self._precondition()
+            # With a single thread of BLAS: rounding does not depend on their number.
+            with blocks_in_threads():
+                self._precondition()
             self._kept = None if keep is False else keep
 
     def _keep(self) -> None:

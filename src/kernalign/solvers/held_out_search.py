@@ -23,7 +23,7 @@ from kernalign.solvers.family_search import SHARES, Effort, Found
 #: For families that need differences of single features, the maximum size of an array of features
 #: times rows times landmarks; and those that are not added, because their kernel values take ten
 #: times as long as others, here and in the machine.
-MOST_NUMBERS, EXPENSIVE = {"absolute": 6e8, "bump": 3e8}, "bump"
+MOST_NUMBERS, EXPENSIVE = {"absolute": 6e8, "bump": 6e7}, "bump"
 #: Maximum number of steps on half of the rows, with a further kernel before and after it has gained
 #: enough, and on all of the rows.
 HALF_STEPS, RACE_STEPS, GROWN_STEPS, WHOLE_STEPS = 15, 5, 10, 8
@@ -53,14 +53,15 @@ def with_more_noise(rows: CrossedRows, k: KernelSum, most: float, effort: Effort
 
     most : log noise up to which it is raised.
     """
-    criterion = _criterion(rows, k, effort)
-    limit = criterion.value(k) + 0.5 * criterion.held * MIN_GAIN
-    while (more := k.log_noise + float(np.log(NOISE_FACTOR))) <= most:
-        raised = replace(k, log_noise=more)
-        if criterion.value(raised) > limit:
+    criterion, log_noise = _criterion(rows, k, effort), k.log_noise
+    tried = np.arange(log_noise, max(most, log_noise) + 1e-9, np.log(NOISE_FACTOR)).tolist()
+    values = criterion.values_at(k, tried)
+    limit = next(values) + 0.5 * criterion.held * MIN_GAIN
+    for more, value in zip(tried[1:], values, strict=True):
+        if value > limit:
             break
-        k = raised
-    return k
+        log_noise = more
+    return replace(k, log_noise=log_noise)
 
 
 def affordable_share(k: KernelSum, numbers: float) -> float:
