@@ -84,6 +84,8 @@ class HeldOutError(SumCriterion):
     families, tied, strength, least_noise : as in `SumCriterion`.
     """
 
+    rows: CrossedRows
+
     def __init__(
         self,
         rows: CrossedRows,
@@ -92,8 +94,7 @@ class HeldOutError(SumCriterion):
         strength: float,
         least_noise: float = NOISE[0],
     ):
-        super().__init__(rows.d, families, tied, strength, least_noise)
-        self.rows = rows
+        super().__init__(rows, families, tied, strength, least_noise)
         half = rows.m + (rows.n - rows.m) // 2
         #: The rows of the landmarks and of the two folds.
         self.parts = (slice(0, rows.m), slice(rows.m, half), slice(half, rows.n))
@@ -101,14 +102,6 @@ class HeldOutError(SumCriterion):
         # In nats.
         self.min_progress = 0.5 * MIN_PROGRESS * self.held
         self._values: Array | None = None
-
-    @classmethod
-    def like(
-        cls, rows: CrossedRows, k: KernelSum, strength: float, least_noise: float = NOISE[0]
-    ) -> HeldOutError:
-        """The criterion over the families of a given sum."""
-        families, tied = [term.family for term in k.terms], [term.tied for term in k.terms]
-        return cls(rows, families, tied, strength, least_noise)
 
     # -- value ----------------------------------------------------------------------------------
 

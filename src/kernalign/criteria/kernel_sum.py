@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
@@ -115,7 +115,7 @@ def retied(k: KernelSum, d: int) -> KernelSum:
 class SumCriterion(ABC):
     """A criterion, in nats, as a function of all relevances, weights and the noise of a sum.
 
-    d : number of features.
+    rows : with a number of features d.
     families, tied : of the terms, and whether a term has a single relevance.
     strength : of the prior.
     least_noise : the smallest noise that is searched.
@@ -126,16 +126,23 @@ class SumCriterion(ABC):
 
     def __init__(
         self,
-        d: int,
+        rows: Any,
         families: Sequence[Family],
         tied: Sequence[bool],
         strength: float,
         least_noise: float = NOISE[0],
     ):
+        self.rows = rows
         self.families, self.tied = families, tied
         self.strength, self.least_noise = strength, least_noise
-        self.sizes = [1 if one else d for one in tied]
+        self.sizes = [1 if one else rows.d for one in tied]
         self._ends = np.cumsum(self.sizes).tolist()
+
+    @classmethod
+    def like(cls, rows: Any, k: KernelSum, strength: float, least_noise: float = NOISE[0]) -> Self:
+        """The criterion over the families of a given sum."""
+        families, tied = [term.family for term in k.terms], [term.tied for term in k.terms]
+        return cls(rows, families, tied, strength, least_noise)
 
     @abstractmethod
     def __call__(self, x: Array) -> tuple[float, Array]:

@@ -36,6 +36,8 @@ class SumEvidence(SumCriterion):
     least_noise : the smallest noise that is searched.
     """
 
+    rows: PackedRows
+
     def __init__(
         self,
         rows: PackedRows,
@@ -44,18 +46,9 @@ class SumEvidence(SumCriterion):
         strength: float,
         least_noise: float = NOISE[0],
     ):
-        super().__init__(rows.d, families, tied, strength, least_noise)
-        self.rows = rows
+        super().__init__(rows, families, tied, strength, least_noise)
         self.evaluations = 0
         self._room: Array | None = None
-
-    @classmethod
-    def like(
-        cls, rows: PackedRows, k: KernelSum, strength: float, least_noise: float = NOISE[0]
-    ) -> SumEvidence:
-        """The criterion over the families of a given sum."""
-        families, tied = [term.family for term in k.terms], [term.tied for term in k.terms]
-        return cls(rows, families, tied, strength, least_noise)
 
     # -- value and slope ----------------------------------------------------------------------
 
