@@ -171,6 +171,14 @@ def test_the_machine_has_the_noise_of_many_rows(few_are_many):
     assert given.certainty_.posterior.noise == pytest.approx(1 / given.C_, rel=0.01)
 
 
+@pytest.mark.parametrize("n", [310, 600])
+def test_the_search_on_many_rows_sees_no_row_of_the_hold_out_set(few_are_many, n):
+    model = KernelRegressor().fit(*skewed(n))
+    assert len(model.learner_.rows_) > 0.7 * n
+    assert not np.isin(model.held_out_.index, model.learner_.rows_).any()
+    assert len(model.held_out_.index) >= 0.05 * n
+
+
 def test_exact_rows_among_noisy_ones_are_predicted_with_less_noise(few_are_many, monkeypatch):
     """Evidence needs the noise of the few noisy rows for all."""
     rng = np.random.default_rng(0)
